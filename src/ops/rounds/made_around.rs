@@ -21,7 +21,8 @@ pub(crate) fn refuse_below(directory: &Path, workspace: &Path) -> Result<()> {
             directory.display(),
             workspace.display()
         );
-        return Err(elsewhere(Error::refused(message)));
+        return Err(Error::refused(message)
+            .with_hint("'--workspace' names a directory elsewhere: then a copy of the directory is made as it is"));
     }
     Ok(())
 }
@@ -44,13 +45,10 @@ pub(super) fn refuse(directory: &Path) -> Result<()> {
         return Ok(());
     }
     let (path, root) = (directory.display(), repo.worktree_root().display());
-    Err(elsewhere(Error::refused(format!(
+    Err(Error::refused(format!(
         "'{path}' is in '{root}', which was made a repository for rounds: nothing in it is committed"
-    ))))
-}
-
-fn elsewhere(error: Error) -> Error {
-    error.with_hint("'--workspace' names a directory elsewhere: then a copy of the directory is made as it is")
+    ))
+    .with_hint("commit its files there, or move it out of that repository: then it is copied as it is"))
 }
 
 fn has_entries(directory: &Path) -> bool {

@@ -164,8 +164,10 @@ fn a_directory_without_a_repository_is_copied_as_it_is() {
     let output = world.checkpoint(&["round", "apply", id(&round)]);
     let said = said(&output);
     assert!(!output.status.success() && said.contains("is in no repository"), "{said}");
-    let command =
-        said.split('\'').find(|word| word.starts_with("git diff --binary")).unwrap_or_else(|| panic!("{said}"));
+    let command = said
+        .split('\'')
+        .find(|word| word.starts_with("git ") && word.contains(" diff --binary "))
+        .unwrap_or_else(|| panic!("{said}"));
     world.sh(command);
     assert_eq!(
         world.sh("cat ../plain/src/main ../plain/new; ls -A ../plain"),
