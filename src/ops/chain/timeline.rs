@@ -145,10 +145,10 @@ impl<'r> Timeline<'r> {
         &self.passed
     }
 
-    /// Makes the chain live that has `id` as its head.
-    fn revive(&mut self, id: ObjectId) {
+    /// Makes the chain live that has `id` as its head, unless the chain that it has met there is `archived`.
+    fn join(&mut self, id: ObjectId, archived: bool) {
         let is_its = |head: &Head<'_>| head.archived && head.checkpoint.id == id;
-        if self.heads.iter().any(is_its) {
+        if !archived && self.heads.iter().any(is_its) {
             let mut heads = std::mem::take(&mut self.heads).into_vec();
             heads.iter_mut().filter(|head| is_its(head)).for_each(|head| head.archived = false);
             self.heads = heads.into();
@@ -196,11 +196,7 @@ impl Iterator for Timeline<'_> {
         let archived = head.archived;
         match head.chain.next() {
             // Another chain yields the rest. It is live if one of the two is.
-            Some(Ok(next)) if !self.passed.insert(next.id) => {
-                if !archived {
-                    self.revive(next.id);
-                }
-            }
+            Some(Ok(next)) if !self.passed.insert(next.id) => self.join(next.id, archived),
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);
                 self.heads.push(head);
