@@ -30,7 +30,7 @@ pub(crate) struct Compared {
 }
 
 /// Returns the two sides of each directory of the round that `name` stands for. The commits that HEAD here has as well are not the
-/// round's, as for [`apply`](super::apply).
+/// round's, as for `round apply`.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if none of them has a branch; if a worktree, or a branch, is gone.
