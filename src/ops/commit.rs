@@ -122,7 +122,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             // They are in the message already, unless it was given with `-m`.
             let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
             if copied.is_some() && repo.had_conflict() {
-                ids.extend(reuse(context, head, &mut note)?);
+                let others = reuse(context, head, &mut note)?;
+                ids.extend(others.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
             }
             ids
         }
