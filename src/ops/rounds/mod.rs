@@ -59,4 +59,4 @@ pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::Started;
 pub(crate) use start::start;
-pub(crate) use workspace::prepare;
+pub(crate) use workspace::{has_files, prepare};
