@@ -12,6 +12,7 @@ mod journal_below;
 pub(crate) mod kept;
 pub(crate) mod lock;
 pub(crate) mod lock_note;
+pub(crate) mod missed;
 pub(crate) mod owner;
 pub(crate) mod process;
 pub(crate) mod process_places;
