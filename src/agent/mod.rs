@@ -31,6 +31,8 @@ mod windsurf;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use dialect::{Dialect, Environment};
 use event::Event;
 
@@ -38,6 +40,16 @@ use crate::error::{Error, Result};
 
 pub(crate) use payload::LONGEST;
 pub(crate) use reply::Reply;
+
+/// The variables in which agents name to hooks the directory that they were started in.
+const PROJECT: &[&str] =
+    &["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR", "FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR"];
+
+/// Returns the directories in which agents were started, as the environment names them: absolute, and nothing else is sure.
+pub(crate) fn project_directories(environment: &Environment) -> impl Iterator<Item = PathBuf> {
+    let named = PROJECT.iter().filter_map(|name| environment.get(*name)).filter(|path| payload::is_word(path));
+    named.map(PathBuf::from).filter(|path| path.is_absolute())
+}
 
 /// Returns the event in the payload `bytes`, and the agent's dialect. `named` is the agent named by `--agent`.
 ///

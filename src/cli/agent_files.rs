@@ -60,16 +60,23 @@ pub(super) struct Enabled {
     pub(super) seen: Option<Seen>,
 }
 
+/// Returns the home directory. Git, too, looks for no other one if HOME is not set.
+fn home() -> Option<PathBuf> {
+    environment::variable("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns the list of the repositories in which we are enabled; none without a home directory.
+pub(super) fn repositories() -> Option<PathBuf> {
+    // The XDG base directory specification: a relative path is to be ignored.
+    let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = state.or_else(|| Some(home()?.join(".local/state")));
+    state.map(|state| state.join(agent_hooks::REPOSITORIES))
+}
+
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        // Git, too, looks for no other home directory if HOME is not set.
-        let home = environment::variable("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        // The XDG base directory specification: a relative path is to be ignored.
-        let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = state.or_else(|| Some(home.as_ref()?.join(".local/state")));
-        let repositories = state.map(|state| state.join(agent_hooks::REPOSITORIES));
-        Ok(Self { home, worktree, repositories, program: program()? })
+        Ok(Self { home: home(), worktree, repositories: repositories(), program: program()? })
     }
 
     /// Checks that the agents' settings can be found, and that the program's path can be written to them.

@@ -1,6 +1,7 @@
 //! `git checkpoint hook`: where git's hooks, and agents', call us. They never break what git or the agent is doing.
 
 mod agent;
+mod place;
 mod stdin;
 mod transcript;
 mod trouble;

@@ -11,7 +11,7 @@ use super::{
     agent_files::Places,
     call::Call,
     date,
-    doctor::agents::{Listed, command_for},
+    doctor::agents::{Listed, Missing, command_for},
     layout,
     output::printable,
     overlap, phrase,
@@ -46,6 +46,7 @@ struct Whole<'a> {
     status: &'a Status,
     agents: &'a [Listed],
     agents_elsewhere: &'a [Elsewhere],
+    agents_missing: &'a [Missing],
 }
 
 impl StatusCommand {
@@ -61,18 +62,20 @@ impl StatusCommand {
         let places = Places::new(context)?;
         let enabled = places.enabled(context)?;
         let elsewhere = places.elsewhere(context, &enabled)?;
+        let missing = Missing::all(context, &places, &enabled)?;
         let agents = Listed::all(&enabled);
         drop(progress);
         if self.json {
-            call.out.json(&Whole { status: &status, agents: &agents, agents_elsewhere: &elsewhere })?;
+            let (agents_elsewhere, agents_missing) = (&elsewhere[..], &missing[..]);
+            call.out.json(&Whole { status: &status, agents: &agents, agents_elsewhere, agents_missing })?;
         } else {
-            print(&status, &agents, &elsewhere, call)?;
+            print(&status, &agents, (&elsewhere, &missing), call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
+fn print(status: &Status, agents: &[Listed], silent: (&[Elsewhere], &[Missing]), call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
         Some(id) => format!("base {}", call.out.paint(phrase::ID, &call.names.id(&id))),
         None => "no commit yet".to_owned(),
@@ -85,7 +88,7 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
         call.out.line(&format!("In the linked worktree '{}'", printable(&status.worktree)))?;
     }
     print_shadow(status, call)?;
-    print_problems(status, elsewhere, call)?;
+    print_problems(status, silent, call)?;
     let since = if status.shadow.is_some() { "the latest checkpoint" } else { "the base, and not saved on it yet" };
     print_paths(&format!("Changed since {since}:"), &status.unsaved, call)?;
     if !status.unsaved.is_empty() {
@@ -117,7 +120,7 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
 }
 
 /// Prints what needs the user: it comes before what only informs.
-fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
+fn print_problems(status: &Status, (elsewhere, missing): (&[Elsewhere], &[Missing]), call: &mut Call) -> Result<()> {
     if let Some(target) = &status.interrupted_restore {
         print_heading(&format!("Restoring {} was interrupted.", call.names.id(target)), call)?;
         call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
@@ -150,7 +153,13 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         call.out.note(&format!("  (use \"git checkpoint sync {}\" to try it again)", shell_word(&remote)))?;
     }
     print_hooks(status, call)?;
-    for it in elsewhere {
+    for it in missing {
+        let (text, command) = it.text();
+        call.out.line("")?;
+        call.out.prose(&text)?;
+        call.out.note(&format!("  (use \"{command}\" to put them there again)"))?;
+    }
+    for it in elsewhere.iter().filter(|it| !missing.iter().any(|missing| missing.is_of(&it.agent))) {
         let worktree = printable(phrase::worktree(&it.worktree));
         call.out.line("")?;
         call.out.prose(&format!("Hooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;

@@ -28,7 +28,7 @@ use crate::{
         session::Session,
         turns::{Call, Command, EndEvidence, Entry, Involvement, Maker, Turns, maker},
     },
-    state::{process, turns},
+    state::{missed, process, turns},
 };
 
 /// A session, and its call of a tool that is in use.
@@ -90,6 +90,7 @@ pub(crate) fn note_all_saved(worktree: &Worktree<'_>) {
         commands.for_each(|command| command.is_settled = is_settled(command));
     });
     forget_ended(worktree);
+    missed::forget(worktree.repo.git_dir());
 }
 
 /// Returns true if the user may have refused `call`, which names its files: it has been open for long, or its agent has begun
@@ -259,7 +260,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
     let turns = turns_without_stale_calls(context);
     let is_unknown = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
-    let is_unknown = is_unknown || may_have_lost_work(context)?;
+    let is_unknown = is_unknown || may_have_lost_work(context)? || missed::is_noted(context.repo.git_dir());
     Ok(if is_unknown { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
@@ -335,12 +336,13 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did, and
-/// unknown instead of a human if the changes may be work of checkpoints that cannot be read.
+/// unknown instead of a human if the changes may be work of checkpoints that cannot be read, or of an event that was not handled.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let uses: Vec<_> = uses.iter().map(|(session, call)| (*session, *call, involvement(call, called_by))).collect();
+    let git_dir = context.repo.git_dir();
     match maker(&uses) {
         // What cannot be looked at may be such work.
-        Maker::NoTool if may_have_lost_work(context).unwrap_or(true) => unknown(),
+        Maker::NoTool if may_have_lost_work(context).unwrap_or(true) || missed::is_noted(git_dir) => unknown(),
         Maker::NoTool => Origin::default(),
         Maker::Unknown => unknown(),
         Maker::Session(session, agent_id) => {

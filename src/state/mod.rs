@@ -13,6 +13,7 @@ mod journal_below;
 pub(crate) mod kept;
 pub(crate) mod lock;
 pub(crate) mod lock_note;
+pub(crate) mod missed;
 pub(crate) mod not_there;
 pub(crate) mod owner;
 pub(crate) mod process;

@@ -43,6 +43,11 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     }
 }
 
+/// Returns the common directories of all repositories in `file`. They may be gone, or not enabled any more.
+pub(crate) fn all(file: &Path) -> Result<Vec<PathBuf>> {
+    Ok(read(file)?.split_inclusive(|byte| *byte == b'\n').filter_map(|line| path_of(line.trim_end())).collect())
+}
+
 /// Returns the common directories of the other repositories in `file` that are there, and enabled.
 pub(crate) fn others(file: &Path, common_dir: &Path) -> Result<Vec<PathBuf>> {
     let own = line_of(common_dir);

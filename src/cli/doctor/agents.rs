@@ -15,14 +15,14 @@ use super::super::{
 use crate::{
     agent::{
         codex,
-        install::{IN_PATH, program_of},
+        install::{IN_PATH, Scope, program_of},
     },
     error::Result,
     git,
     model::{moment, path_text},
     ops::{
         Context,
-        agent_hooks::{self, Elsewhere, Seen},
+        agent_hooks::{self, Elsewhere, Seen, Target},
         doctor::Problem,
     },
 };
@@ -105,18 +105,60 @@ fn elsewhere(it: &Elsewhere) -> Problem {
     Problem::new("agent-elsewhere", it.agent.clone(), message).note().hint(hint)
 }
 
+/// Returns the files that made agents call us, as noted, and do not any more.
+fn missing(context: &Context, places: &Places) -> Result<Vec<Target>> {
+    let targets = agent_hooks::noted(context)?.into_iter().filter_map(|noted| places.noted(&noted));
+    let is_missing =
+        |target: &Target| target.root.exists() && agent_hooks::find(std::slice::from_ref(target)).is_empty();
+    Ok(targets.filter(is_missing).collect())
+}
+
+/// An agent that does not call us any more.
+#[derive(Debug, Serialize)]
+pub(in crate::cli) struct Missing {
+    agent: String,
+    scope: &'static str,
+    /// The file that made it call us.
+    #[serde(serialize_with = "path_text::serialize")]
+    path: BString,
+}
+
+impl Missing {
+    /// Returns the agents that called us in this worktree, and do not any more: their files have lost our hooks, or are gone.
+    pub(in crate::cli) fn all(context: &Context, places: &Places, enabled: &[Enabled]) -> Result<Vec<Self>> {
+        let is_of_here =
+            |target: &Target| target.scope == Scope::User.as_str() || target.root == context.repo.worktree_root();
+        let calls = |target: &Target| enabled.iter().any(|it| it.dialect.name == target.agent);
+        let missing = missing(context, places)?.into_iter().filter(|target| is_of_here(target) && !calls(target));
+        let path = |target: &Target| Vec::from_path_lossy(&target.path()).into_owned().into();
+        Ok(missing.map(|it| Self { path: path(&it), agent: it.agent, scope: it.scope }).collect())
+    }
+
+    /// Returns true if it is the agent called `name`.
+    pub(in crate::cli) fn is_of(&self, name: &str) -> bool {
+        self.agent == name
+    }
+
+    /// Returns what to say of it, and the command that installs its hooks again.
+    pub(in crate::cli) fn text(&self) -> (String, String) {
+        let path = phrase::quoted(&self.path);
+        let text = format!("{} does not call git-checkpoint any more: its hooks are not in {path}.", self.agent);
+        (text, again(&self.agent, self.scope))
+    }
+}
+
+/// Returns the command that puts the hooks of `agent` into its file again.
+fn again(agent: &str, scope: &str) -> String {
+    format!("git checkpoint enable --agent {agent} --{scope}")
+}
+
 /// Looks at every agent that is enabled, and at those that were.
 pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
-    for noted in agent_hooks::noted(context)? {
-        let Some(target) = places.noted(&noted) else { continue };
-        let is_there = !agent_hooks::find(std::slice::from_ref(&target)).is_empty();
-        if is_there || !target.root.exists() {
-            continue;
-        }
+    for target in missing(context, places)? {
         let path = target.path().display().to_string();
         let problem =
-            Problem::new("agent-hook-missing", path, format!("{} does not call git-checkpoint any more", noted.agent));
+            Problem::new("agent-hook-missing", path, format!("{} does not call git-checkpoint any more", target.agent));
         problems.push(mend(context, problem, target, fix));
     }
     let mut tried = BTreeSet::new();
@@ -134,9 +176,8 @@ pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix
     Ok(problems)
 }
 
-fn mend(context: &Context, problem: Problem, target: agent_hooks::Target, fix: bool) -> Problem {
-    let mut problem = problem
-        .hint(format!("'git checkpoint enable --agent {} --{}' puts it there again", target.agent, target.scope));
+fn mend(context: &Context, problem: Problem, target: Target, fix: bool) -> Problem {
+    let mut problem = problem.hint(format!("'{}' puts it there again", again(&target.agent, target.scope)));
     problem.fixed = fix && agent_hooks::enable(context, &[target], agent_hooks::Options::default()).is_ok();
     problem
 }

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     super::{Exit, call::Call, date, environment, session::warning_text, settings, stand_in},
+    place::{self, Place},
     stdin, transcript,
     trouble::log,
 };
@@ -23,7 +24,7 @@ use crate::{
     git::Repo,
     ops::{
         Context,
-        agents::{self, Answer, Message, Reach, Report, Tool, What},
+        agents::{self, Answer, Message, Reach, Report, Tool, What, home::parts},
         sessions::{OnMultisession, SessionInfo},
     },
 };
@@ -85,10 +86,30 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
         Some(cwd) => PathBuf::from(cwd),
         None => std::env::current_dir().unwrap_or_default(),
     };
-    handle(&event, dialect, &cwd, &environment, on_multisession, call).unwrap_or_else(|error| {
-        note(&cwd, dialect.name, &error);
-        dialect.allow(event.moment)
-    })
+    let heard = Heard { event: &event, dialect, environment: &environment, on_multisession };
+    let whole = report(&event, dialect, &cwd);
+    match place::of(&event, dialect, &cwd, &environment) {
+        Place::Nowhere => dialect.allow(event.moment),
+        Place::One(repo) => heard.handled(*repo, whole, call).1,
+        Place::Both(home, here) => {
+            let (part, rest) = parts(&home, &here, &whole);
+            let (home_answer, home_reply) = heard.handled(*home, part, call);
+            // What is held back does not happen here either.
+            if matches!(home_answer, Answer::Deny(_)) && event.moment.is_blockable() {
+                return home_reply;
+            }
+            let (answer, reply) = heard.handled(*here, rest, call);
+            if matches!(answer, Answer::Allow) { home_reply } else { reply }
+        }
+    }
+}
+
+/// An event, and who reports it.
+struct Heard<'e> {
+    event: &'e Event,
+    dialect: &'static Dialect,
+    environment: &'e Environment,
+    on_multisession: OnMultisession,
 }
 
 /// Returns the reply that passes `answer` on to the agent. Keeps a warning that the agent cannot show now.
@@ -157,52 +178,63 @@ fn lines(notes: &[String]) -> impl Iterator<Item = String> {
     notes.iter().map(|note| format!("{note}\n"))
 }
 
-fn handle(
-    event: &Event,
-    dialect: &'static Dialect,
-    cwd: &Path,
-    environment: &Environment,
-    on_multisession: OnMultisession,
-    call: &mut Call,
-) -> Result<Reply> {
-    let Some(repo) = repository(cwd, &event.session)? else { return Ok(dialect.allow(event.moment)) };
-    let loaded = config::load_lenient(&settings::sources(Some(&repo)));
-    if !loaded.settings.enabled {
-        return Ok(dialect.allow(event.moment));
+impl Heard<'_> {
+    /// Handles the event in `repo`, as `report` has it, and returns the answer and the reply that passes it on. Notes an error there.
+    fn handled(&self, repo: Repo, report: Report, call: &mut Call) -> (Answer, Reply) {
+        let root = repo.worktree_root().to_owned();
+        self.handle(repo, report, call).unwrap_or_else(|error| {
+            note(&root, self.dialect.name, &error);
+            (Answer::Allow, self.dialect.allow(self.event.moment))
+        })
     }
-    let mut context = Context::new(repo, loaded.settings);
-    let what = format!("{}: {}", dialect.name, words(event.moment));
-    context.repo.describe_operation(what, "hook".to_owned());
-    context.repo.note_session_of_operation(&event.session);
-    for error in &loaded.errors {
-        log(&context, dialect.name, error);
-    }
-    context.settings.lock_timeout = context.settings.lock_timeout.min(LONGEST_WAIT);
-    call.interrupt.listen()?;
-    context.interrupt_by(call.interrupt.flag());
-    let transcript = transcript::checked(event, dialect, environment, &context).unwrap_or_else(|error| {
-        // Every event names the transcript; to log its error for the first ones is enough.
-        if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
+
+    fn handle(&self, repo: Repo, mut report: Report, call: &mut Call) -> Result<(Answer, Reply)> {
+        let Self { event, dialect, on_multisession, .. } = *self;
+        let loaded = config::load_lenient(&settings::sources(Some(&repo)));
+        if !loaded.settings.enabled {
+            return Ok((Answer::Allow, dialect.allow(event.moment)));
+        }
+        let mut context = Context::new(repo, loaded.settings);
+        let what = format!("{}: {}", dialect.name, words(event.moment));
+        context.repo.describe_operation(what, "hook".to_owned());
+        context.repo.note_session_of_operation(&event.session);
+        for error in &loaded.errors {
+            log(&context, dialect.name, error);
+        }
+        context.settings.lock_timeout = context.settings.lock_timeout.min(LONGEST_WAIT);
+        call.interrupt.listen()?;
+        context.interrupt_by(call.interrupt.flag());
+        report.info = self.info(&context);
+        // A session that has only begun may never say what it does.
+        if matches!(event.moment, Moment::Prompt | Moment::PreTool)
+            && let Err(error) = stand_in::give_way(&context, &event.session)
+        {
             log(&context, dialect.name, &error);
         }
-        None
-    });
-    // The neutral protocol names the agent only when the session starts.
-    let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
-    let agent = Some(event.agent.clone()).filter(|_| is_named);
-    // Some agents name the model only in the transcript, which has an answer of the model before its first tool call. At the
-    // prompt, it still names the model of the last turn.
-    let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
-    let model = event.model.clone().or_else(in_transcript);
-    let info = SessionInfo { agent, model, transcript, on_multisession };
-    // A session that has only begun may never say what it does.
-    if matches!(event.moment, Moment::Prompt | Moment::PreTool)
-        && let Err(error) = stand_in::give_way(&context, &event.session)
-    {
-        log(&context, dialect.name, &error);
+        let answer = agents::handle(&context, &report)?;
+        let reply = reply(&answer, event, dialect, on_multisession, &context);
+        Ok((answer, reply))
     }
-    let answer = agents::handle(&context, &report(event, dialect, cwd, info))?;
-    Ok(reply(&answer, event, dialect, on_multisession, &context))
+
+    /// Returns what the event says of its session.
+    fn info(&self, context: &Context) -> SessionInfo {
+        let Self { event, dialect, environment, on_multisession } = *self;
+        let transcript = transcript::checked(event, dialect, environment, context).unwrap_or_else(|error| {
+            // Every event names the transcript; to log its error for the first ones is enough.
+            if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
+                log(context, dialect.name, &error);
+            }
+            None
+        });
+        // The neutral protocol names the agent only when the session starts.
+        let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
+        let agent = Some(event.agent.clone()).filter(|_| is_named);
+        // Some agents name the model only in the transcript, which has an answer of the model before its first tool call. At the
+        // prompt, it still names the model of the last turn.
+        let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
+        let model = event.model.clone().or_else(in_transcript);
+        SessionInfo { agent, model, transcript, on_multisession }
+    }
 }
 
 /// Returns what happened, as the operation log has it.
@@ -222,21 +254,8 @@ fn words(moment: Moment) -> &'static str {
     }
 }
 
-/// Opens the repository that the agent works in. If an agent has deleted its own directory, that is the one around it, or the
-/// one that we were started in, where its session is known.
-fn repository(cwd: &Path, session: &str) -> Result<Option<Repo>> {
-    if Repo::is_inside_repository(cwd) {
-        return Repo::open(cwd).map(Some);
-    }
-    if cwd.symlink_metadata().is_ok() {
-        return Ok(None);
-    }
-    let around = cwd.ancestors().find(|dir| dir.is_dir()).map(Path::to_owned);
-    let mut repos = around.into_iter().chain(std::env::current_dir().ok()).filter_map(|dir| Repo::open(&dir).ok());
-    Ok(repos.find(|repo| agents::is_known(repo, session)))
-}
-
-fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInfo) -> Report {
+/// Returns the report of `event`; what it says of its session is still to be added.
+fn report(event: &Event, dialect: &'static Dialect, cwd: &Path) -> Report {
     let tool = || {
         event.tool.as_ref().map_or_else(
             || Tool {
@@ -279,8 +298,9 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInf
         what,
         session: event.session.clone(),
         agent_id,
-        info,
+        info: SessionInfo::default(),
         cwd: cwd.to_owned(),
+        is_elsewhere: false,
         reports_all_tools: dialect.reports_all_tools,
         is_blockable: event.moment.is_blockable()
             && dialect.deny(event.moment, "no") != dialect.warn(event.moment, "no"),

@@ -233,12 +233,12 @@ fn percentage(share: Option<f64>, lines: u32) -> String {
 }
 
 fn commit(commit: &Commit) -> Markup {
-    let command = format!("git checkpoint attribution --patch {}", commit.commit.to_hex_with_len(12));
+    let command = format!("git checkpoint attribution --patch {}", commit.id.to_hex_with_len(12));
     html! {
-        article id=(format!("c-{}", commit.commit)) aria-label=(printable(&commit.subject)) {
+        article id=(format!("c-{}", commit.id)) aria-label=(printable(&commit.subject)) {
             h3 { (printable(&commit.subject)) }
             p.dim {
-                code { (commit.commit.to_hex_with_len(12)) } " " (printable(&commit.author)) ", "
+                code { (commit.id.to_hex_with_len(12)) } " " (printable(&commit.author)) ", "
                 time datetime=(commit.time) { (commit.time.get(..16).unwrap_or_default().replace('T', " ")) }
                 ", " (if commit.summary.total_committed == 0 { "no lines".to_owned() } else { share(&commit.summary) })
                 @if commit.records.is_empty() { ", no record" }

@@ -36,7 +36,7 @@ pub(super) fn timeline(report: &Report) -> Markup {
                         text.dim x=(x) y=(height - 8) { (commit.time.get(..10).unwrap_or_default()) }
                     }
                     // Not in the order of the Tab key: the list of commits has the same links.
-                    a href=(format!("#c-{}", commit.commit)) tabindex="-1" aria-label=(printable(&commit.subject)) {
+                    a href=(format!("#c-{}", commit.id)) tabindex="-1" aria-label=(printable(&commit.subject)) {
                         title { (printable(&commit.subject)) }
                         @for (lane, class, lines) in dots(commit, &lanes) {
                             circle class=(class) cx=(x) cy=(middle(lane)) r=(radius(lines)) {}

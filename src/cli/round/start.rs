@@ -6,7 +6,9 @@ use super::{
     super::{
         Exit, agent_files,
         call::Call,
-        environment, phrase, settings,
+        environment,
+        output::printable,
+        phrase, settings,
         worktree::{check_hooks, check_hooks_of_copy, set_up_copy, set_up_new},
     },
     end::{print_left, print_retired},
@@ -16,7 +18,7 @@ use crate::{
     config::{self, BranchPolicy, RoundMode},
     error::{Context as _, Error, Kind, Result},
     git::Repo,
-    ops::rounds::{self, StartOptions},
+    ops::rounds::{self, ShownPlace, StartOptions},
 };
 
 #[derive(clap::Args, Debug)]
@@ -151,6 +153,7 @@ impl Start {
         if !options.contexts.is_empty() {
             enter_workspace(&mut options)?;
         }
+        let mut takes_files = false;
         if options.contexts.is_empty()
             && let Some(path) = options.workspace.take()
         {
@@ -166,7 +169,9 @@ impl Start {
             if mode != RoundMode::Legacy {
                 rounds::check(&options)?;
                 // The agent is to work on what is in a folder that has been no repository.
-                options.with_changes |= rounds::prepare(&path)?;
+                let is_made = rounds::prepare(&path)?;
+                takes_files = is_made && rounds::has_files(&path);
+                options.with_changes |= is_made;
             }
             Call::enter(&path)?;
             options.workspace = Some(path);
@@ -184,6 +189,9 @@ impl Start {
             print_places(&started.contexts, call)?;
             print_retired(&started.retired, call)?;
             print_left(&started.left, call)?;
+        }
+        if takes_files {
+            warn_of_files(&started.contexts, call);
         }
         for path in &started.made.worktrees {
             check_hooks(&context, &path.as_os_str().as_encoded_bytes().into(), call)?;
@@ -210,6 +218,15 @@ impl Start {
             ));
         }
         Ok(exit)
+    }
+}
+
+/// Says that the files of a directory in which no repository was leave it with the round.
+fn warn_of_files(places: &[ShownPlace], call: &mut Call) {
+    for (place, branch) in places.iter().filter_map(|place| Some((place, place.branch.as_ref()?))) {
+        let path = phrase::quoted(place.path.as_ref().unwrap_or(&place.context));
+        call.out.warning(&format!("the files in {path} are part of the round, and leave it when the round ends"));
+        call.out.hint(&format!("then 'git checkpoint round apply {}' brings them back", printable(branch)));
     }
 }
 

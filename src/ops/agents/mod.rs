@@ -7,6 +7,7 @@
 mod allowed;
 mod event;
 mod full_pass;
+pub(crate) mod home;
 mod opening;
 mod paths;
 mod report;
@@ -28,13 +29,12 @@ use super::{
     turn,
 };
 use crate::{
-    error::Result,
-    git::Repo,
+    error::{Kind, Result},
     model::{
         session::{Action, Phase, SessionEvent, transition},
         turns::EndEvidence,
     },
-    state::{agents, sessions},
+    state::{agents, missed},
 };
 
 pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
@@ -96,16 +96,24 @@ fn handle_in_worktrees(context: &Context, report: &Report) -> Result<Answer> {
     answer
 }
 
-/// Returns true if the session `id` is known in `repo`.
-pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
-    check_id(id).is_ok() && sessions::read(repo.common_dir(), id).is_ok_and(|session| session.is_some())
-}
-
 /// Handles the event of `report` in the worktree of `context`.
 fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
-    prepare(context)?;
-    handle_under_lock(context, report, false)
+    let handled = prepare(context).and_then(|()| handle_under_lock(context, report, false));
+    if handled.as_ref().is_err_and(|error| error.kind() != Kind::Refused) {
+        missed::note(context.repo.git_dir());
+    }
+    handled
+}
+
+/// Saves what agents may have changed while their events could not be handled, with an unknown author.
+fn save_missed(worktree: &Worktree<'_>) -> Result<()> {
+    let git_dir = worktree.repo.git_dir();
+    if missed::is_noted(git_dir) {
+        turn::write_after(worktree, tool::save(worktree, &tool::Saving::unknown()).map(drop))?;
+        missed::forget(git_dir);
+    }
+    Ok(())
 }
 
 /// Locks the worktree and handles the event. `has_left`: the session had its turn in another worktree, and that was ended.
@@ -142,6 +150,7 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
     }
     turn::write(&worktree)?;
     if !is_denied {
+        save_missed(&worktree)?;
         // The tool may run, or has run, all the same.
         drop(worktree.emit_failure("jj", manage(&worktree, report)));
     }

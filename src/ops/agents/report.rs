@@ -24,6 +24,8 @@ pub(crate) struct Report {
     pub info: SessionInfo,
     /// The directory that the agent works in.
     pub cwd: PathBuf,
+    /// True if that is a directory of another repository, where the event is handled, too.
+    pub is_elsewhere: bool,
     /// True if the agent reports each tool that it uses.
     pub reports_all_tools: bool,
     /// True if the agent waits for the answer and can be held back.

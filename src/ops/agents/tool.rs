@@ -186,6 +186,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     let is_open = |own: &Entry| event::ended(&own.calls, key).is_some();
     let is_of_lost_worktree = session.as_ref().is_some_and(|session| has_lost_worktree(worktree, session))
         && !worktree.turns().find(&report.session).is_some_and(is_open);
+    let is_unseen = is_of_lost_worktree || report.is_elsewhere;
     let session = match session {
         Some(mut session) => {
             add_info(&mut session, &report.info);
@@ -206,7 +207,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             let turn_of = Some(report.session.clone());
             drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
-        ReachHere::Anything if is_of_lost_worktree || author::is_another_at_work(worktree, &report.session) => {
+        ReachHere::Anything if is_unseen || author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &ReachHere::Anything)?;
         }
         ReachHere::Anything => {

@@ -50,7 +50,7 @@ pub(super) fn parts(repo: &Repo, report: &Report) -> Option<Parts> {
 }
 
 /// Returns the root of the worktree that `path` is in, if that is one of `roots`: one worktree may be inside of another.
-fn innermost(roots: &[PathBuf], own: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn innermost(roots: &[PathBuf], own: &Path, path: &Path) -> Option<PathBuf> {
     let around = |root: &&Path| path.starts_with(root);
     let innermost = roots.iter().map(PathBuf::as_path).chain([own]).filter(around);
     let innermost = innermost.max_by_key(|root| root.components().count())?;

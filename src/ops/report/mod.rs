@@ -77,8 +77,8 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct Commit {
     /// The commit.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub(crate) commit: ObjectId,
+    #[serde(rename = "commit", serialize_with = "id_text::serialize")]
+    pub(crate) id: ObjectId,
     /// The first paragraph of its message, on one line.
     pub(crate) subject: String,
     /// The author's name.
@@ -258,7 +258,7 @@ fn commit(log: Option<&Log<'_>>, header: Header, lines: CommitLines, changed: Ve
     }
     let files = lines.files.iter().map(File::of);
     Ok(Commit {
-        commit: header.id,
+        id: header.id,
         subject: header.subject,
         author: header.author,
         time: moment::iso(header.seconds, header.offset),

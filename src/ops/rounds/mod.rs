@@ -68,4 +68,4 @@ pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::Started;
 pub(crate) use start::start;
 pub(crate) use to_set_up::to_set_up;
-pub(crate) use workspace::prepare;
+pub(crate) use workspace::{has_files, prepare};

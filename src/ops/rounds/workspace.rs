@@ -58,6 +58,11 @@ pub(crate) fn prepare(path: &Path) -> Result<bool> {
     Repo::make_in(&path).map(|()| true)
 }
 
+/// Returns true if the directory `path` has files of the user's besides git's directory.
+pub(crate) fn has_files(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|it| it.file_name() != ".git")))
+}
+
 /// Switches the workspace to the branch of the place number `at`, and notes before where HEAD was.
 pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &Folders) -> Result<()> {
     let repo = &context.repo;

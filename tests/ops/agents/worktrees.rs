@@ -110,3 +110,40 @@ fn disable_in_a_worktree_of_a_bare_repository_names_no_main_worktree() {
     run("two", &["disable"]);
     assert!(!world.root().join("bare.git/hooks/post-commit").exists());
 }
+
+/// Git takes the hooks out of a file that it tracks: nothing of what the agent does is saved then.
+#[rstest::rstest]
+#[case::reset("reset -q --hard")]
+#[case::stash("stash -q")]
+#[case::checkout("checkout -q .")]
+fn hooks_that_git_has_taken_out_are_shown(#[case] command: &str) {
+    let world = world();
+    world.sh("mkdir .claude; echo '{}' >.claude/settings.json; git add -A; git commit -qm settings");
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    assert!(!ends(&world, 0, &["status"]).contains("any more"));
+    assert_eq!(world.json(&["status", "--json"])["agents_missing"], serde_json::json!([]));
+    world.sh(&format!("git {command}"));
+    let said = ends(&world, 0, &["status"]);
+    assert!(said.contains("claude-code does not call git-checkpoint any more"), "{said}");
+    assert!(
+        said.contains("(use \"git checkpoint enable --agent claude-code --project\" to put them there again)"),
+        "{said}"
+    );
+    let missing = &world.json(&["status", "--json"])["agents_missing"];
+    assert_eq!((&missing[0]["agent"], &missing[0]["scope"]), (&"claude-code".into(), &"project".into()));
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    assert!(!ends(&world, 0, &["status"]).contains("any more"));
+    // Another file of the agent makes it call us all the same.
+    world.done(&["enable", "--agent", "claude-code", "--user"]);
+    world.sh(&format!("git {command}"));
+    assert!(!ends(&world, 0, &["status"]).contains("any more"));
+}
+
+/// What the user has taken out is not missing.
+#[test]
+fn hooks_that_were_disabled_are_not_missing() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code"]);
+    world.done(&["disable", "--agent", "claude-code"]);
+    assert!(!ends(&world, 0, &["status"]).contains("any more"));
+}

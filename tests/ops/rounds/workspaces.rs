@@ -156,3 +156,30 @@ fn a_directory_whose_files_a_repository_tracks_gets_none_of_its_own() {
     assert!(said(&output).contains("tracks"), "{}", said(&output));
     assert!(!world.exists("ws/.git"));
 }
+
+/// The files of a directory in which no repository was are part of the round: its start says that its end takes them away.
+#[rstest]
+#[case::files(true)]
+#[case::no_files(false)]
+fn the_start_says_that_files_leave_with_the_round(#[case] has_files: bool) {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    if has_files {
+        fs::write(workspace.join("file"), "mine\n").expect("writable");
+    }
+    let output = world.checkpoint(&["round", "start", "--workspace", text(&workspace)]);
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.contains("leave it when the round ends"), has_files, "{said}");
+    assert_eq!(said.contains("then 'git checkpoint round apply agents/"), has_files, "{said}");
+    // What it says is true.
+    let list = world.json(&["-C", text(&workspace), "round", "list", "--json"]);
+    let branch = field(&list["rounds"][0], "branch").to_owned();
+    world.json(&["-C", text(&workspace), "round", "end", &branch, "--json"]);
+    assert!(!workspace.join("file").exists());
+    if has_files {
+        assert!(said.contains(&branch), "{said}");
+        world.done(&["-C", text(&workspace), "round", "apply", &branch]);
+        assert_eq!(fs::read_to_string(workspace.join("file")).expect("it is back"), "mine\n");
+    }
+}
