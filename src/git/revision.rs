@@ -181,6 +181,18 @@ impl Repo {
         Ok(walk.map_while(std::result::Result::ok).take(most).map(|commit| commit.id).collect())
     }
 
+    /// Returns those of `commits` that one of `tips` is or leads to.
+    pub(crate) fn reached_from(&self, tips: &[ObjectId], commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        if tips.is_empty() || commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input = lines(commits);
+        input.extend(tips.iter().map(|tip| format!("^{tip}\n")));
+        let left = self.run_git(&["rev-list", "--ignore-missing", "--stdin"], Some(input.as_bytes()))?;
+        let left: HashSet<ObjectId> = left.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect();
+        Ok(commits.iter().copied().filter(|commit| !left.contains(commit)).collect())
+    }
+
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");

@@ -5,7 +5,7 @@ use std::{fs, io::Read as _};
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Repo, message::in_conflict};
+use super::Repo;
 use crate::error::Result;
 
 /// The files of a rebase that is squashing commits (git's sequencer.c).
@@ -127,11 +127,5 @@ impl Repo {
     /// Returns the message that git has prepared for the next commit, for example by `cherry-pick -n`.
     pub(crate) fn prepared_message(&self) -> Option<Vec<u8>> {
         fs::read(self.git_dir().join("MERGE_MSG")).ok()
-    }
-
-    /// Returns true if git could not prepare the next commit without a conflict: then files may have lines of commits that git
-    /// does not name, such as the ancestors of the one that it picks.
-    pub(crate) fn had_conflict(&self) -> bool {
-        self.prepared_message().is_some_and(|message| in_conflict(&message).next().is_some())
     }
 }

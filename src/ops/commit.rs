@@ -121,9 +121,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             note.copied = copied.as_ref().map(ToString::to_string);
             // They are in the message already, unless it was given with `-m`.
             let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
-            if copied.is_some() && repo.had_conflict() {
-                let others = reuse(context, head, &mut note)?;
-                ids.extend(others.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+            for id in reuse_of_sides(context, head, copied.as_slice(), &mut note)? {
+                ids.extend(Some(id).filter(|id| !ids.contains(id)));
             }
             ids
         }
@@ -284,8 +283,13 @@ fn promise(
             others.extend(evidence::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
-        if squashed.is_empty() || repo.had_conflict() {
-            others.extend(reuse(context, head, note)?);
+        if squashed.is_empty() {
+            let again = recorded::records_again(context, head)?;
+            note.reused = again.certain.iter().map(ToString::to_string).collect();
+            note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
+            others.extend(again.certain);
+        } else {
+            others.extend(reuse_of_sides(context, head, &squashed, note)?);
         }
     }
     if condense::holds_work(context, Base::of_head(head), &others)? {
@@ -299,12 +303,16 @@ fn promise(
     Ok(ids)
 }
 
-/// Notes the records of other commits whose work is staged on `head`, and returns them.
-fn reuse(context: &Context, head: Option<ObjectId>, note: &mut CommitNote) -> Result<Vec<RecordId>> {
-    let again = recorded::records_again(context, head)?;
-    note.reused = again.certain.iter().map(ToString::to_string).collect();
-    note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
-    Ok(again.certain)
+/// Notes the records of what a conflict has brought from `sides`, the commits that git copies or squashes, and returns them.
+fn reuse_of_sides(
+    context: &Context,
+    head: Option<ObjectId>,
+    sides: &[ObjectId],
+    note: &mut CommitNote,
+) -> Result<Vec<RecordId>> {
+    let ids = recorded::records_of_sides(&context.repo, head, None, sides)?;
+    note.reused = ids.iter().map(ToString::to_string).collect();
+    Ok(ids)
 }
 
 /// Takes trailers out of a message that was copied (`git commit -C`) or is amended, if nothing of the records that they

@@ -90,6 +90,8 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
             tagged => tagged,
         },
         Some(Selector::Tag(name)) => match tag(repo, &name)? {
+            // A branch may have such a name, and others choose those of what they share.
+            None if repo.find_commit(text)?.is_some() => None,
             None => shared::find(repo, text)?,
             tagged => tagged,
         },

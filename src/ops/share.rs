@@ -41,7 +41,9 @@ pub(crate) enum Least {
     Any,
     /// As [`Share::is_half`].
     Half,
-    /// The same, and so much text that a person would not type the same.
+    /// The same, in lines so long that a person would not type the same.
+    LongHalf,
+    /// Half, and so much text that a person would not type the same.
     TellingHalf,
     /// All, and so much text that a person would not type the same.
     Telling,
@@ -54,6 +56,7 @@ impl Share {
             Least::Line => self.is_exact || self.held > 0,
             Least::Any => self.is_any(),
             Least::Half => self.is_half(),
+            Least::LongHalf => self.is_half() && (self.is_exact || self.letters >= TELLING_LETTERS),
             Least::TellingHalf => self.is_half() && self.is_telling(),
             Least::Telling => self.is_all() && self.is_telling(),
         }

@@ -18,7 +18,7 @@ use super::{
         provenance::{
             doubt::doubtful_lines,
             moved_from::Parents,
-            recorded::{Again, records_again_in_worktree},
+            recorded::{Again, records_again_in_worktree, records_of_sides},
             replay::Work,
             step::Step,
             steps::steps,
@@ -327,8 +327,9 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     for commit in &commits {
         found.certain.extend(records::evidence::of_commit(repo, *commit)?);
     }
+    found.certain.extend(records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?);
     // What `git merge` has not committed is blamed on the commits that it merges.
-    if (commits.is_empty() || repo.had_conflict()) && !repo.is_merging() {
+    if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
         let again = records_again_in_worktree(repo, head, tree_id, changes)?;
         found.certain.extend(again.certain);

@@ -4,7 +4,7 @@
 //! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
 //! example by a reset in the reflog. Then they compare content: [`Evidence`] says how much of the work is enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -20,7 +20,7 @@ use super::{
     left_lately::{LeftLately, is_reset},
     place::{Place, records_found_at},
     put_back::records_put_back,
-    touching::of_commits_touching,
+    touching::{Touches, of_commits_touching, of_sides},
 };
 use crate::{
     error::Result,
@@ -54,6 +54,27 @@ pub(crate) fn records_again_in_worktree(
     changes: &[Change],
 ) -> Result<Again> {
     again(repo, head, Place::Worktree(tree_id), changes, false)
+}
+
+/// Returns the records of commits that `sides`, which git picks or squashes, are or lead to, and whose work is in files that had a
+/// conflict: what a side has in such a file may be of any of its commits. Asks the index, or the worktree if it has the tree `tree_id`.
+pub(crate) fn records_of_sides(
+    repo: &Repo,
+    head: Option<ObjectId>,
+    tree_id: Option<ObjectId>,
+    sides: &[ObjectId],
+) -> Result<Vec<RecordId>> {
+    let Some(prepared) = repo.prepared_message() else { return Ok(Vec::new()) };
+    let in_conflict: BTreeSet<&[u8]> = message::in_conflict(&prepared).collect();
+    if in_conflict.is_empty() || sides.is_empty() || !records::are_here(repo)? {
+        return Ok(Vec::new());
+    }
+    let place = tree_id.map_or(Place::Staged, Place::Worktree);
+    let head_tree_id = head_tree(repo, head)?;
+    let mut changes = place.changes(repo, head_tree_id)?;
+    changes.retain(|change| in_conflict.contains(change.path.as_slice()));
+    let asked = of_sides(repo, &changes, sides)?.into_iter().map(|id| (id, Least::Half));
+    records_found_at(place, repo, head_tree_id, Some(&changes), asked)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -136,8 +157,16 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     // Git has prepared the message of the commit that `git cherry-pick -n` picked last.
     ids.add(prepared.iter().flat_map(|message| ids_in_message(message)), Evidence::Named);
     if searches_by_path {
-        for (id, is_picked) in of_commits_touching(repo, changes, prepared.as_deref().map(message::text_of))? {
-            ids.add([id], if is_picked { Evidence::Named } else { Evidence::Content });
+        for (id, touches) in of_commits_touching(repo, changes, prepared.as_deref().map(message::text_of))? {
+            ids.add(
+                [id],
+                match touches {
+                    Touches::Picked => Evidence::Named,
+                    Touches::Name => Evidence::Content,
+                    // Of a short line, nothing shows that a person has not typed it since the file has its present name.
+                    Touches::FormerName => Evidence::Elsewhere,
+                },
+            );
         }
     }
     if let Some(head) = head {
@@ -196,6 +225,8 @@ fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<R
 enum Evidence {
     /// Only the content. Another branch has the work, and a person may have typed a part of it here, too.
     Elsewhere,
+    /// Only the content, in a file that had another name. A person may have typed a short line since it has its present one.
+    FormerName,
     /// Only the content.
     Content,
     /// Git has removed the work from HEAD, or put it back.
@@ -209,6 +240,7 @@ impl Evidence {
     fn least(self) -> Least {
         match self {
             Self::Elsewhere => Least::Telling,
+            Self::FormerName => Least::LongHalf,
             Self::Content => Least::Half,
             Self::Removed | Self::Named => Least::Any,
         }
@@ -217,7 +249,7 @@ impl Evidence {
     /// Returns how much of the work makes the author of its lines doubtful; none: a person may have typed the same.
     fn least_for_doubt(self) -> Option<Least> {
         match self {
-            Self::Elsewhere | Self::Content => None,
+            Self::Elsewhere | Self::FormerName | Self::Content => None,
             Self::Removed | Self::Named => Some(Least::Line),
         }
     }

@@ -124,7 +124,12 @@ fn send(
     let is_here = |id: &ObjectId| repo.is_commit(*id).unwrap_or(false);
     let there: Vec<ObjectId> = listed.iter().map(|(_, id)| *id).filter(is_here).collect();
     let base = checkpoint.base.commit_id().filter(|base| is_here(base));
-    let is_base_there = base.map_or(Ok(false), |base| repo.reaches(there.clone(), base, SLACK))?;
+    // Not what the other side says: it could have the history sent that it claims to have. What was exchanged with it is known here.
+    let branches = repo.refs_below(&format!("refs/remotes/{}/", remote.name))?;
+    let exchanged: Vec<ObjectId> = branches.into_iter().map(|(_, id)| id).filter(is_here).collect();
+    let is_there =
+        |base: ObjectId| Ok(repo.reaches(exchanged.clone(), base, SLACK)? && repo.reaches(there.clone(), base, SLACK)?);
+    let is_base_there = base.map_or(Ok(false), is_there)?;
     let parent = base.filter(|_| is_base_there || options.with_history);
     let (commit, written) = write(repo, checkpoint, parent)?;
     check(repo, commit, checkpoint.id)?;

@@ -117,3 +117,31 @@ fn a_file_that_one_side_has_deleted_keeps_its_authors(#[case] bring: &str, #[cas
     world.sh(&format!("git add -A; {end}"));
     assert_eq!([FIRST, SECOND].map(|line| owner(&world, "old.txt", line)), ["agent", "agent"]);
 }
+
+/// An agent wrote a line, a person took it out; after a rename, the person types the same, takes it out and reverts that.
+#[test]
+fn a_short_line_of_a_person_is_no_agents_after_a_revert() {
+    let world = world();
+    agent(&world, "sed -i '1i import os' old.txt", "add");
+    world.sh("sed -i 1d old.txt; git commit -qam out; git mv old.txt new.txt; git commit -qm move");
+    world.sh("sed -i '1i import os' new.txt; git commit -qam typed; sed -i 1d new.txt; git commit -qam out");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    assert_eq!(owner(&world, "new.txt", "import os"), "human");
+}
+
+/// A person's commit of another branch has the very line that an agent wrote here. Git picks it; another file has a conflict.
+#[rstest::rstest]
+#[case::same_name("")]
+#[case::renamed("git mv old.txt new.txt; git commit -qm move")]
+fn a_pick_of_a_persons_commit_stays_the_persons(#[case] before: &str) {
+    let world = world();
+    world.git(&["switch", "-qc", "topic"]);
+    world.sh("sed -i '1i the very same line' old.txt; echo topic >c.txt; git add -A; git commit -qm typed; git switch -q main");
+    agent(&world, "sed -i '1i the very same line' old.txt", "add");
+    world.sh("sed -i 1d old.txt; git commit -qam out");
+    world.sh(before);
+    world.sh("echo main >c.txt; git add -A; git commit -qm c; ! git cherry-pick topic");
+    world.sh("echo both >c.txt; git add -A; git -c core.editor=true cherry-pick --continue");
+    let file = if before.is_empty() { "old.txt" } else { "new.txt" };
+    assert_eq!(owner(&world, file, "the very same line"), "human");
+}

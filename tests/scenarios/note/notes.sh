@@ -34,6 +34,7 @@ git checkpoint enable >/dev/null 2>&1
 git checkpoint save -q --agent claude-code --session s1
 tick
 git commit -q -a -m 'six'
+sh_run "git log -1 --format=%b | head -n 1"
 run git checkpoint note HEAD -m 'asked for by the team'
 tick
 git commit -q --amend -m 'six, in other words'
