@@ -244,12 +244,13 @@ impl RecordedWork {
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
-            let mut ends: Vec<_> = renamed.into_iter().flatten().map(|now| (before, Some(*now))).collect();
-            ends.push((before, own));
+            let mut ends: Vec<_> = renamed.into_iter().flatten().map(|now| (before, Some(*now), least)).collect();
+            ends.push((before, own, least));
+            // A person may have typed a short line there since.
             let changed = changed.get(&file.path).filter(|_| own.is_none());
-            ends.extend(changed.map(|(before, now)| (*before, Some(*now))));
-            for ends in ends {
-                if self.is_in(repo, file, ends, least)? {
+            ends.extend(changed.map(|(before, now)| (*before, Some(*now), least.max(Least::LongHalf))));
+            for (before, now, least) in ends {
+                if self.is_in(repo, file, (before, now), least)? {
                     return Ok(true);
                 }
             }

@@ -163,8 +163,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
                 match touches {
                     Touches::Picked => Evidence::Named,
                     Touches::Name => Evidence::Content,
-                    // Of a short line, nothing shows that a person has not typed it since the file has its present name.
-                    Touches::FormerName => Evidence::Elsewhere,
+                    Touches::FormerName => Evidence::FormerName,
                 },
             );
         }
