@@ -183,8 +183,8 @@ impl Call {
             self.out.hint("'git checkpoint list --archived' shows what can be read");
         }
         let skipped = self.skipped_refs.lock().map(|mut skipped| std::mem::take(&mut *skipped)).unwrap_or_default();
-        for name in skipped {
-            self.out.warning(&format!("the file of '{name}' has no id, and the ref is skipped"));
+        for text in skipped {
+            self.out.warning(&text);
             self.out.hint("'git checkpoint doctor' says what can be done");
         }
     }

@@ -98,8 +98,10 @@ impl Search {
             } else if is_null {
                 let Excerpt { before, r#match, after } = &hit.excerpt;
                 let (kind, field) = (word(hit.kind), hit.field.name());
-                let text = format!("{kind} {} {field} {before}{match}{after}\0", hit.id);
-                call.out.bytes(text.as_bytes())?;
+                let text = format!("{kind} {} {field} {before}{match}{after}", hit.id);
+                // One NUL a hit.
+                let text = text.replace('\0', "\u{fffd}");
+                call.out.bytes(format!("{text}\0").as_bytes())?;
             } else {
                 let line = line(hit, date::now(), call);
                 call.out.line(&line)?;

@@ -62,9 +62,26 @@ impl Repo {
         Notes::at(self, self.find_sound_ref(refname::NOTES)?)
     }
 
+    /// Reads the notes for what has another purpose: none, and a warning, if they cannot be read.
+    pub(crate) fn readable_notes(&self) -> Result<Option<Notes<'_>>> {
+        match self.notes() {
+            Err(error) if error.kind() == Kind::Corrupt => {
+                tracing::warn!(%error, "the notes cannot be read");
+                if let Ok(mut skipped) = self.skipped_refs.lock() {
+                    skipped.insert(format!("the notes in '{}' cannot be read, and stay as they are", refname::NOTES));
+                }
+                Ok(None)
+            }
+            notes => notes.map(Some),
+        }
+    }
+
     /// Returns how notes change between two commits of the ref, each as the move of a ref that the note does not have
     /// ([`note::note_ref`]).
     pub(super) fn moves_of_notes(&self, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Move>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
         let changes = self.changed_notes(tree_of(self, old)?, tree_of(self, new)?)?;
         let moved = |(id, (old, new))| Move { name: note::note_ref(id), old, new };
         Ok(changes.into_iter().map(moved).filter(|moved| moved.old != moved.new).collect())
@@ -285,7 +302,7 @@ fn collect(
     if tree_id.is_empty_tree() {
         return Ok(());
     }
-    for (name, is_tree, id) in repo.tree_entries(tree_id)? {
+    for (name, mode, id) in repo.tree_modes(tree_id)? {
         let mut below = path.clone();
         if !below.is_empty() {
             below.push(b'/');
@@ -297,9 +314,9 @@ fn collect(
         if !is_name || digits > repo.object_hash().len_in_hex() {
             continue;
         }
-        if is_tree {
+        if mode.is_tree() {
             collect(repo, id, &below, places)?;
-        } else if let Some(noted) = noted(below.as_bstr(), repo) {
+        } else if let Some(noted) = noted(below.as_bstr(), repo).filter(|_| mode.is_blob()) {
             places.insert(noted, (below, id));
         }
     }

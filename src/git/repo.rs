@@ -63,7 +63,7 @@ pub struct Repo {
     pub(super) touch_time: std::cell::Cell<Option<std::time::Duration>>,
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
-    /// Refs that were skipped.
+    /// What says which refs were skipped, and why.
     pub(super) skipped_refs: RefNames,
     /// Refs that were found to lead to something that cannot be read.
     pub(super) damaged_refs: RefNames,

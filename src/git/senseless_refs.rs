@@ -31,12 +31,12 @@ impl Repo {
     pub(super) fn skips(&self, name: &str) -> bool {
         let is_senseless = self.ref_store == RefStore::Files && self.has_no_id(name);
         if is_senseless && let Ok(mut skipped) = self.skipped_refs.lock() {
-            skipped.insert(name.to_owned());
+            skipped.insert(format!("the file of '{name}' has no id, and the ref is skipped"));
         }
         is_senseless
     }
 
-    /// Returns the names of the refs that are skipped, since their files have no id; grows as more of them are met.
+    /// Returns what says which refs are skipped, and why; grows as more of them are met.
     pub(crate) fn skipped_refs(&self) -> RefNames {
         Arc::clone(&self.skipped_refs)
     }

@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::{
     ObjectId,
     diff::tree::{Recorder, recorder},
-    objs::TreeRefIter,
+    objs::{TreeRefIter, tree::EntryMode},
 };
 
 use super::{Repo, diff::read_tree};
@@ -46,10 +46,16 @@ impl Repo {
 
     /// Returns name, whether it is a directory, and id of the entries of the tree `id`.
     pub(crate) fn tree_entries(&self, id: ObjectId) -> Result<Vec<(BString, bool, ObjectId)>> {
+        let entries = self.tree_modes(id)?.into_iter();
+        Ok(entries.map(|(name, mode, id)| (name, mode.is_tree(), id)).collect())
+    }
+
+    /// Returns name, mode and id of the entries of the tree `id`.
+    pub(super) fn tree_modes(&self, id: ObjectId) -> Result<Vec<(BString, EntryMode, ObjectId)>> {
         let mut buffer = Vec::new();
         let data = read_tree(&self.inner.objects, id, &mut buffer)?;
         TreeRefIter::from_bytes(data, self.object_hash())
-            .map(|entry| entry.map(|entry| (entry.filename.to_owned(), entry.mode.is_tree(), entry.oid.to_owned())))
+            .map(|entry| entry.map(|entry| (entry.filename.to_owned(), entry.mode, entry.oid.to_owned())))
             .collect::<std::result::Result<_, _>>()
             .context(Kind::Corrupt, || format!("the tree '{id}' is malformed"))
     }

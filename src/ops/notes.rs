@@ -201,10 +201,23 @@ pub(crate) fn read(context: &Context, text: &str) -> Result<(Option<Listed>, Obj
 }
 
 /// Returns the blob of the note of what `text` names, and its text.
+///
+/// # Errors
+/// As [`read`]; [`Kind::User`] if the note cannot be changed as a text.
 pub(crate) fn stored(context: &Context, text: &str) -> Result<(Option<ObjectId>, Option<String>)> {
     let (target, notes) = (Target::find(context, text)?, context.repo.notes()?);
     let id = target.place(&notes);
-    Ok((notes.blob(&id), notes.text(&id)?))
+    let Some(blob) = notes.blob(&id) else { return Ok((None, None)) };
+    let refused = |what: &str| {
+        let short = context.repo.short_id(&id);
+        Error::user(format!("the note of {short} {what}"))
+            .with_hint(format!("'git checkpoint note {short} -f -F <file>' writes over it"))
+    };
+    if context.repo.object_size(blob)?.is_some_and(|size| size > MOST_BYTES) {
+        return Err(refused("is too large to be edited"));
+    }
+    let text = String::from_utf8(context.repo.read_blob(blob)?).map_err(|_| refused("is no text in UTF-8"))?;
+    Ok((Some(blob), Some(text)))
 }
 
 /// Returns all notes, the latest first.

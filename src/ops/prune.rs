@@ -164,11 +164,13 @@ fn prune_shadows(context: &Context, options: &Options) -> Result<Pruned> {
             return plan.result(context, options.dry_run);
         }
         let bytes = plan.bytes(context)?;
-        let (mut notes, mut objects) = (context.repo.notes()?, NewObjects::new(&context.repo, Target::Loose));
-        let gone = plan.noted(&context.repo, &notes)?;
-        notes.carry(|id| if gone.contains(&id) { NoteFate::Goes } else { NoteFate::Stays }, &mut objects)?;
+        let (mut notes, mut objects) = (context.repo.readable_notes()?, NewObjects::new(&context.repo, Target::Loose));
+        let gone = plan.noted(&context.repo, notes.as_ref())?;
+        let fate = |id| if gone.contains(&id) { NoteFate::Goes } else { NoteFate::Stays };
+        notes.iter_mut().try_for_each(|notes| notes.carry(fate, &mut objects))?;
         let update = |(tip, _): &(Tip, Why)| RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None };
-        let updates: Vec<_> = notes.update().into_iter().chain(plan.dropped.iter().map(update)).collect();
+        let updates: Vec<_> =
+            notes.and_then(|it| it.update()).into_iter().chain(plan.dropped.iter().map(update)).collect();
         let written = objects.write()?;
         match context.repo.update_refs(&updates) {
             Ok(()) => {
@@ -312,12 +314,13 @@ impl Plan {
 
     fn result(self, context: &Context, dry_run: bool) -> Result<Pruned> {
         let bytes = if self.dropped.is_empty() { Some(0) } else { self.bytes(context)? };
-        let notes = self.noted(&context.repo, &context.repo.notes()?)?.len();
+        let notes = self.noted(&context.repo, context.repo.readable_notes()?.as_ref())?.len();
         Ok(self.into_pruned(bytes, notes, dry_run))
     }
 
     /// Returns what has a note that goes with the shadows.
-    fn noted(&self, repo: &Repo, notes: &Notes<'_>) -> Result<HashSet<ObjectId>> {
+    fn noted(&self, repo: &Repo, notes: Option<&Notes<'_>>) -> Result<HashSet<ObjectId>> {
+        let Some(notes) = notes else { return Ok(HashSet::new()) };
         noted_without_ref(notes, repo, &self.kept, self.dropped.iter().map(|(tip, _)| tip))
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::tags::{save, world};
 use crate::support::{World, processes::described};
 
-fn stderr(output: &Output) -> String {
+pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -334,4 +334,37 @@ fn checkpoints_are_listed_without_notes_that_cannot_be_read() {
     let output = world.checkpoint(&["note", &ids[0]]);
     assert_eq!(output.status.code(), Some(128), "{}", described(&output));
     save(&world, 5);
+}
+
+/// Adds an entry to the tree of the notes, which we would not write.
+fn add_entry(world: &World, entry: &str, id: &str) {
+    world.sh(&format!(
+        "tree=$( (git ls-tree refs/checkpoints/notes; printf '%s\t%s\n' \"{entry}\" {id}) | git mktree)
+         git update-ref refs/checkpoints/notes $(git commit-tree -p refs/checkpoints/notes -m x $tree)"
+    ));
+}
+
+#[test]
+fn only_a_blob_is_a_note() {
+    let (world, ids) = world(2);
+    world.done(&["note", &ids[0], "-m", "a"]);
+    add_entry(&world, "160000 commit $(git rev-parse HEAD)", &ids[1]);
+    assert_eq!(notes(&world), expected(&[(&ids[0], "a")]));
+    world.done(&["note", &ids[0], "-f", "-m", "b"]);
+}
+
+/// What the editor cannot show as it is, it would lose.
+#[rstest::rstest]
+#[case::too_large("yes | head -c 1200000", "is too large to be edited")]
+#[case::latin_1("printf 'caf\\351\\n'", "is no text in UTF-8")]
+fn a_note_that_is_no_text_is_not_edited(#[case] content: &str, #[case] why: &str) {
+    let (world, ids) = world(2);
+    world.done(&["note", &ids[0], "-m", "a"]);
+    add_entry(&world, &format!("100644 blob $({content} | git hash-object -w --stdin)"), &ids[1]);
+    let before = world.git(&["rev-parse", "refs/checkpoints/notes"]);
+    let mut edit = world.command(crate::support::program());
+    edit.args(["note", &ids[1], "--edit"]).env("GIT_EDITOR", "echo more >>");
+    let output = edit.output().expect("it runs");
+    assert!(output.status.code() == Some(128) && stderr(&output).contains(why), "{}", described(&output));
+    assert_eq!(world.git(&["rev-parse", "refs/checkpoints/notes"]), before);
 }

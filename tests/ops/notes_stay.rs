@@ -1,7 +1,8 @@
 //! What becomes of a note when its checkpoint is pruned, dropped or purged, and of a secret in one.
 
 use super::{
-    notes::{expected, notes},
+    broken::{Loss, lose},
+    notes::{expected, notes, stderr},
     tags::world,
 };
 use crate::support::{World, processes::described};
@@ -141,4 +142,36 @@ fn a_note_follows_the_copy_of_a_damaged_checkpoint() {
     let copy = world.done(&["list", "--archived", "--format", "%H", "-n", "1"]).trim().to_owned();
     assert_ne!(copy, ids[1], "it is a copy");
     assert_eq!(notes(&world), expected(&[(&copy, "of the last")]));
+}
+
+/// What has another purpose goes on without notes that cannot be read, and says so; they stay as they are.
+#[test]
+fn notes_that_cannot_be_read_stop_nothing_else() {
+    let (world, ids) = world(3);
+    world.done(&["note", &ids[0], "-m", "a"]);
+    world.done(&["note", &ids[1], "-m", "b"]);
+    let tip = world.git(&["rev-parse", "refs/checkpoints/notes"]);
+    lose(&world, &format!("refs/checkpoints/notes:{}", &ids[0][..2]), Loss::Gone);
+    let of_note = world.checkpoint(&["undo"]);
+    assert_eq!(of_note.status.code(), Some(128), "this one is about a note: {}", described(&of_note));
+
+    world.write("f", "precious\n");
+    world.done(&["restore", &ids[0], "f"]);
+    assert_ne!(world.read("f"), "precious\n");
+    world.done(&["undo"]);
+    assert_eq!(world.read("f"), "precious\n");
+    let found = world.checkpoint(&["search", "number"]);
+    assert!(found.status.success() && stderr(&found).contains("not all can be searched"), "{}", described(&found));
+    for (command, is_about_notes) in [
+        (&["drop", "-f", &ids[1]][..], true),
+        (&["undo"], false),
+        (&["reset", "--force"], false),
+        (&["prune", "--keep", "0"], true),
+        (&["undo"], false),
+    ] {
+        let output = world.checkpoint(command);
+        let warns = stderr(&output).contains("cannot be read, and stay as they are");
+        assert_eq!((output.status.code(), warns), (Some(0), is_about_notes), "{command:?} {}", described(&output));
+        assert_eq!(world.git(&["rev-parse", "refs/checkpoints/notes"]), tip, "{command:?}");
+    }
 }

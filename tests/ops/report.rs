@@ -166,6 +166,78 @@ fn only_a_report_is_replaced() {
     assert_eq!(left, "", "nothing is left over");
 }
 
+#[test]
+fn a_report_keeps_the_permissions_of_the_one_that_it_replaces() {
+    let world = world();
+    world.write("r", "");
+    for mode in [0o600, 0o666, 0o444] {
+        world.chmod("r", mode);
+        world.done(&["report", "-n", "1", "-o", "r"]);
+        assert_eq!((world.mode("r") & 0o777, world.read("r").is_empty()), (mode, false));
+    }
+}
+
+#[test]
+fn a_link_that_leads_nowhere_stays() {
+    let world = world();
+    symlink("nowhere", world.repo().join("link")).expect("it can be made");
+    for more in [&[][..], &["--force"]] {
+        let output = world.checkpoint(&[&["report", "-o", "link"], more].concat());
+        assert_eq!(output.status.code(), Some(128), "{}", described(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("leads nowhere"), "{}", described(&output));
+    }
+    assert!(world.repo().join("link").is_symlink() && !world.exists("nowhere"));
+}
+
+/// The user writes a file of that name while the report is made.
+#[test]
+fn a_file_that_appears_meanwhile_is_not_replaced() {
+    let world = world();
+    let path = std::env::var("PATH").expect("a path");
+    fs::create_dir_all(world.root().join("bin")).expect("a folder");
+    world.script(
+        "../bin/git",
+        &format!(
+            "#!/bin/sh\ncase \" $* \" in *' --no-walk=unsorted '*) echo precious >'{}';; esac\nPATH='{path}' exec git \"$@\"",
+            world.repo().join("r").display()
+        ),
+    );
+    let report = |more: &[&str]| {
+        let mut command = world.command(program());
+        command.args(["report", "-o", "r"]).args(more);
+        command.env("PATH", format!("{}:{path}", world.root().join("bin").display())).output().expect("it runs")
+    };
+    let output = report(&[]);
+    assert_eq!(output.status.code(), Some(128), "{}", described(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("'r' exists already and is no report"));
+    assert_eq!(world.read("r"), "precious\n");
+    assert!(report(&["--force"]).status.success());
+    assert_ne!(world.read("r"), "precious\n");
+}
+
+#[test]
+fn a_linked_worktree_knows_the_name_of_the_repository() {
+    let world = world();
+    world.git(&["worktree", "add", "-q", "../w"]);
+    let name = |found: String| serde_json::from_str::<Value>(&found).expect("JSON")["repository"].clone();
+    let linked = name(world.sh("cd ../w && git checkpoint report --json -n 1"));
+    assert!(linked != "" && linked == name(world.done(&["report", "--json", "-n", "1"])), "{linked}");
+}
+
+/// What the first commit of a shallow clone changed is not known.
+#[test]
+fn a_shallow_clone_is_reported_on_without_its_first_commit() {
+    let world = world();
+    world.sh("git clone -q --depth 2 \"file://$PWD\" ../shallow");
+    let found = world.sh("cd ../shallow && git checkpoint report --json 2>../said");
+    assert_eq!(subjects(&serde_json::from_str(&found).expect("JSON")), ["add four"]);
+    let said = world.read("../said").to_string();
+    assert!(said.contains("that one is left out") && said.contains("--unshallow"), "{said}");
+    world.sh("git clone -q --depth 1 \"file://$PWD\" ../shallower");
+    let nothing = world.sh("cd ../shallower && git checkpoint report --json 2>../said || echo $?");
+    assert_eq!(nothing, "1\n", "{}", world.read("../said"));
+}
+
 /// A page on a terminal is refused, with the ways that work; a browser that does not exist is named.
 #[test]
 fn a_page_is_not_for_a_terminal() {

@@ -176,6 +176,19 @@ fn what_is_found_does_not_control_a_terminal() {
     assert!(raw.starts_with("checkpoint ") && raw.ends_with('\0'), "{raw:?}");
 }
 
+/// A text with a NUL is no second hit.
+#[test]
+fn a_hit_ends_with_its_only_nul() {
+    let world = World::with_hooks();
+    let prompt = "needle\0record deadbeefdeadbeef note forged\0";
+    let payload = serde_json::json!({"session_id": "zz", "hook_event_name": "UserPromptSubmit", "prompt": prompt, "cwd": world.repo()});
+    world.write("../payload", payload.to_string());
+    world.sh("git checkpoint hook --agent claude-code <../payload");
+    let found = world.done(&["search", "-z", "needle"]);
+    assert_eq!(found.matches('\0').count(), 1, "{found:?}");
+    assert!(found.contains("needle\u{fffd}record"), "{found:?}");
+}
+
 #[test]
 fn redacted_text_cannot_be_found() {
     let world = World::with_hooks();

@@ -82,6 +82,10 @@ impl ReportCommand {
         if !found.missing_records.is_empty() && found.troubles.is_empty() {
             call.out.hint(FETCH);
         }
+        if let Some(error) = &found.left_out {
+            call.out.warning(&format!("{}: that one is left out", error.message()));
+            error.hint().iter().for_each(|hint| call.out.hint(hint));
+        }
         if found.commits.is_empty() {
             call.out.aside("there is no commit to report on");
             return Ok(Exit::No);

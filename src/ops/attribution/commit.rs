@@ -280,7 +280,7 @@ pub(crate) fn refuse_without_parent(repo: &Repo, id: ObjectId, parent: ObjectId)
 }
 
 /// Returns the error for `id`, the first commit of a shallow clone.
-pub(super) fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
+pub(crate) fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
     Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
         .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }

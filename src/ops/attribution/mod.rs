@@ -24,7 +24,7 @@ mod unseen;
 mod who;
 mod worktree;
 
-pub(crate) use commit::{OfCommit, Reader, refuse_without_parent};
+pub(crate) use commit::{OfCommit, Reader, begins_shallow, refuse_without_parent};
 pub(crate) use commits::{attribution, named, of_commits, whole_range};
 pub(crate) use export::{agent_trace, git_ai};
 pub(crate) use file::BlobOwners;

@@ -175,11 +175,12 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
 
 fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -> Result<()> {
     let Finished { replaced, mut objects, .. } = copier.finish();
-    let mut notes = worktree.repo.notes()?;
-    let fate = |id| replaced.get(&id).map_or(NoteFate::Stays, |replaced| replaced.note_fate(id));
-    notes.carry(fate, &mut objects)?;
     let mut updates = updates(&plan.refs);
-    updates.extend(notes.update());
+    if let Some(mut notes) = worktree.repo.readable_notes()? {
+        let fate = |id| replaced.get(&id).map_or(NoteFate::Stays, |replaced| replaced.note_fate(id));
+        notes.carry(fate, &mut objects)?;
+        updates.extend(notes.update());
+    }
     let written = objects.write()?;
     // First the files: once the refs have moved, git may collect what these named before.
     follow(worktree, &|id| replaced.get(&id).copied())?;

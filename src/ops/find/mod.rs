@@ -38,8 +38,8 @@ pub(crate) fn find(context: &Context, options: &Options, now: i64) -> Result<(Ve
         options.session = Some(session_info::find(context, name)?.unwrap_or_else(|| name.clone()));
     }
     let mut found = Vec::new();
-    let broken = checkpoints::search(context, &options, &search, &mut found)?;
-    records::search(context, &options, &search, &mut found)?;
+    let mut broken = checkpoints::search(context, &options, &search, &mut found)?;
+    broken.extend(records::search(context, &options, &search, &mut found)?);
     sessions::prompts(context, &options, &search, &mut found)?;
     sessions::transcripts(context, &options, &search, &mut found)?;
     found.sort_by_cached_key(|hit| {

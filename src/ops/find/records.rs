@@ -11,7 +11,7 @@ use super::{
     options::{Options, Search},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{Repo, pathspec::Pathspec},
     model::{
         contributor::Contributor,
@@ -40,11 +40,18 @@ impl Found {
     }
 }
 
-/// Adds the records that match to `found`.
-pub(super) fn search(context: &Context, options: &Options, search: &Search, found: &mut Vec<Hit>) -> Result<()> {
-    let repo = &context.repo;
-    let Some(log) = Log::open(repo)? else { return Ok(()) };
-    let notes = if search.wants(Field::Note) { noted(repo, &log, search)? } else { HashMap::new() };
+/// Adds the records that match to `found`. Returns the errors of notes that cannot be read.
+pub(super) fn search(
+    context: &Context,
+    options: &Options,
+    search: &Search,
+    found: &mut Vec<Hit>,
+) -> Result<Vec<Error>> {
+    let (repo, mut broken) = (&context.repo, Vec::new());
+    let log = Log::open(repo)?;
+    let wants_notes = search.wants(Field::Note);
+    let notes = if wants_notes { noted(repo, log.as_ref(), search, &mut broken)? } else { HashMap::new() };
+    let Some(log) = log else { return Ok(broken) };
     let mut pathspec = repo.pathspec(&options.paths)?;
     for stored in log.stored()? {
         context.check_interrupt()?;
@@ -70,19 +77,37 @@ pub(super) fn search(context: &Context, options: &Options, search: &Search, foun
             ..Hit::new((record.seconds, 0), hit.excerpt)
         });
     }
-    Ok(())
+    Ok(broken)
 }
 
 /// Returns the records with notes that match.
-fn noted(repo: &Repo, log: &Log<'_>, search: &Search) -> Result<HashMap<RecordId, Excerpt>> {
-    let (notes, mut found) = (repo.notes()?, HashMap::new());
+fn noted(
+    repo: &Repo,
+    log: Option<&Log<'_>>,
+    search: &Search,
+    broken: &mut Vec<Error>,
+) -> Result<HashMap<RecordId, Excerpt>> {
+    let mut found = HashMap::new();
+    let Some(notes) = unless_broken(repo.notes(), broken)? else { return Ok(found) };
     for (commit, _) in notes.all() {
-        let Some(excerpt) = notes.text(&commit)?.and_then(|text| search.query.find(text.as_bytes())) else { continue };
-        for id in log.of_commit(commit)? {
+        let text = unless_broken(notes.text(&commit), broken)?.flatten();
+        let Some(excerpt) = text.and_then(|text| search.query.find(text.as_bytes())) else { continue };
+        for id in log.map_or(Ok(Vec::new()), |log| log.of_commit(commit))? {
             found.insert(id, excerpt.clone());
         }
     }
     Ok(found)
+}
+
+/// Returns what was read; none, with the error in `broken`, if it is damaged.
+fn unless_broken<T>(read: Result<T>, broken: &mut Vec<Error>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == crate::error::Kind::Corrupt => {
+            broken.push(error);
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
 }
 
 /// Returns the first match in a record but for notes, as far as fields are wanted.

@@ -3,7 +3,7 @@
 mod kept;
 mod sums;
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use gix::ObjectId;
 use serde::Serialize;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::revision::Header,
+    git::{Repo, revision::Header},
     model::{
         attribution::summary::Figures,
         id_text, moment, path_text,
@@ -71,6 +71,9 @@ pub(crate) struct Report {
     /// The errors of unreadable records.
     #[serde(skip)]
     pub(crate) troubles: Vec<String>,
+    /// Says at which commit a shallow clone begins, if that is left out.
+    #[serde(skip)]
+    pub(crate) left_out: Option<Error>,
 }
 
 /// A commit of a report.
@@ -158,7 +161,7 @@ pub(crate) fn report(context: &Context, subject: &Subject) -> Result<Report> {
         Err(error) if error.kind() == Kind::Corrupt => None,
         log => log?,
     };
-    let (ids, session) = selected(context, log.as_ref(), subject)?;
+    let Selected { ids, session, left_out } = selected(context, log.as_ref(), subject)?;
     let headers = repo.headers_of(&ids)?;
     let ids: Vec<ObjectId> = headers.iter().map(|header| header.id).collect();
     let mut kept = Kept::default();
@@ -189,6 +192,7 @@ pub(crate) fn report(context: &Context, subject: &Subject) -> Result<Report> {
         commits: described,
         missing_records,
         troubles,
+        left_out,
     })
 }
 
@@ -202,20 +206,31 @@ fn most_written(found: &Attribution) -> Vec<File> {
 
 /// Returns the name of the repository in `common_dir`: its main worktree's directory, or its own without `.git` if it is bare.
 fn name_of(common_dir: &Path) -> String {
+    // From a linked worktree, the path may end with `..`.
+    let whole = if common_dir.file_name().is_none() { fs::canonicalize(common_dir).ok() } else { None };
+    let common_dir = whole.as_deref().unwrap_or(common_dir);
     let directory = if common_dir.ends_with(".git") { common_dir.parent() } else { Some(common_dir) };
     let name = directory.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     name.strip_suffix(".git").unwrap_or(&name).to_owned()
 }
 
-/// Returns the commits that `subject` names, newest first, and the session.
-fn selected(context: &Context, log: Option<&Log<'_>>, subject: &Subject) -> Result<(Vec<ObjectId>, Option<String>)> {
+/// What a report is about.
+#[derive(Default)]
+struct Selected {
+    /// The commits, newest first.
+    ids: Vec<ObjectId>,
+    session: Option<String>,
+    /// As in [`Report`].
+    left_out: Option<Error>,
+}
+
+/// Returns what `subject` names.
+fn selected(context: &Context, log: Option<&Log<'_>>, subject: &Subject) -> Result<Selected> {
     let text = match subject {
-        Subject::Revision(text) => return Ok((attribution::named(context, text)?, None)),
-        Subject::Latest(most) => {
-            let mut ids = context.repo.commits_in("HEAD")?.unwrap_or_default();
-            ids.truncate(*most);
-            return Ok((ids, None));
+        Subject::Revision(text) => {
+            return Ok(Selected { ids: attribution::named(context, text)?, ..Selected::default() });
         }
+        Subject::Latest(most) => return latest(&context.repo, *most),
         Subject::Session(text) => text,
     };
     let records_of = |id: &str| log.map_or(Ok(Vec::new()), |log| explain::records_of(context, log, id));
@@ -238,7 +253,24 @@ fn selected(context: &Context, log: Option<&Log<'_>>, subject: &Subject) -> Resu
     commits.sort_unstable();
     commits.dedup();
     // An amended or rebased commit counts once: as it is now.
-    Ok((context.repo.reachable_of(&commits)?, Some(id)))
+    Ok(Selected { ids: context.repo.reachable_of(&commits)?, session: Some(id), left_out: None })
+}
+
+/// Returns the newest commits of HEAD, `most` at most, without those whose parents a shallow clone lacks: what they changed is unknown.
+fn latest(repo: &Repo, most: usize) -> Result<Selected> {
+    let mut found = Selected::default();
+    let is_shallow = repo.is_shallow();
+    for id in repo.commits_in("HEAD")?.unwrap_or_default() {
+        if found.ids.len() == most {
+            break;
+        }
+        if is_shallow && repo.written_parents_of(id)?.iter().any(|parent| !repo.has_object(*parent)) {
+            found.left_out.get_or_insert_with(|| attribution::begins_shallow(repo, id));
+        } else {
+            found.ids.push(id);
+        }
+    }
+    Ok(found)
 }
 
 fn commit(log: Option<&Log<'_>>, header: Header, lines: CommitLines, changed: Vec<Changed>) -> Result<Commit> {
