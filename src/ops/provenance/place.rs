@@ -90,8 +90,8 @@ pub(super) fn records_found_at(
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
     let moved_to = renamed(repo, &left_out, new.clone())?;
-    let gone = all.iter().flat_map(|(work, _)| work.gone(repo)).filter(|(path, _)| !moved_to.contains_key(path));
-    let changed = changed_names(repo, &gone.collect::<Vec<_>>(), &new)?;
+    let gone: Vec<_> = all.iter().flat_map(|(work, _)| work.gone(repo)).collect();
+    let changed = changed_names(repo, &gone, &new)?;
     let (mut found, mut gained) = (Vec::new(), None);
     for (work, least) in all {
         let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former, &changed), least)? || {
@@ -244,11 +244,18 @@ impl RecordedWork {
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
-            let mut ends: Vec<_> = renamed.into_iter().flatten().map(|now| (before, Some(*now), least)).collect();
-            ends.push((before, own, least));
-            // A person may have typed a short line there since.
             let changed = changed.get(&file.path).filter(|_| own.is_none());
-            ends.extend(changed.map(|(before, now)| (*before, Some(*now), least.max(Least::LongHalf))));
+            // If only the content shows it, a person may have typed a short line since the file has its present name.
+            let of_changed = if least >= Least::Half { least.max(Least::LongHalf) } else { least };
+            let mut ends = Vec::new();
+            for now in renamed.into_iter().flatten() {
+                match changed.filter(|(_, it)| it == now) {
+                    Some((known, _)) => ends.push((before.or(*known), Some(*now), of_changed)),
+                    None => ends.push((before, Some(*now), least)),
+                }
+            }
+            ends.push((before, own, least));
+            ends.extend(changed.map(|(before, now)| (*before, Some(*now), of_changed)));
             for (before, now, least) in ends {
                 if self.is_in(repo, file, (before, now), least)? {
                     return Ok(true);
@@ -312,7 +319,7 @@ impl RecordedWork {
         if now.map(|leaf| leaf.id) == file.after {
             let change = Change::between(file.path.clone(), before, now);
             let is_telling = || change.map_or(Ok(false), |change| is_telling(repo, &change));
-            return if least >= Least::TellingHalf { is_telling() } else { Ok(true) };
+            return if least >= Least::LongHalf { is_telling() } else { Ok(true) };
         }
         // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
