@@ -10,7 +10,7 @@ use std::{
 use super::super::output::printable;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Every report contains this near its beginning: so the next one knows it, and a job that comments pull requests finds its comment.
+/// Every report begins with this, a page after its document type: so the next one knows it, and a job that comments pull requests finds its comment.
 pub(super) const MARK: &str = "<!-- git-checkpoint report -->";
 
 /// Where [`MARK`] has to be.
@@ -62,7 +62,10 @@ fn is_other(path: &Path) -> Error {
 fn is_report(path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
-    read.is_ok() && (beginning.is_empty() || bstr::ByteSlice::contains_str(beginning.as_slice(), MARK))
+    read.is_ok()
+        && (beginning.is_empty()
+            || beginning.starts_with(MARK.as_bytes())
+            || beginning.starts_with(format!("<!DOCTYPE html>{MARK}").as_bytes()))
 }
 
 impl Target {

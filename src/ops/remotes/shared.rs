@@ -3,7 +3,7 @@
 //! It has the files of the checkpoint, and at most one parent, the commit that the checkpoint stands on. It is not itself a checkpoint,
 //! so that nothing of another clone counts as work that was saved here.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -22,6 +22,7 @@ pub(super) const LARGEST: u64 = 1 << 30;
 /// More than this many files, or directories in each other, are in no worktree.
 const MOST_FILES: usize = 2_000_000;
 const DEEPEST: usize = 200;
+const TOO_MANY: &str = "there are too many files or directories";
 /// The longest message.
 const LONGEST_MESSAGE: usize = 1 << 20;
 
@@ -45,23 +46,35 @@ pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
     if !is_ours {
         return Err(Error::refused(format!("'{commit}' does not carry the checkpoint {id}")));
     }
-    let mut check = Check { repo, seen: HashSet::new(), files: 0 };
-    check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0)
+    let mut check = Check { repo, seen: HashMap::new(), files: 0 };
+    check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0).map(drop)
 }
 
 struct Check<'r> {
     repo: &'r Repo,
-    /// Trees that were looked at.
-    seen: HashSet<ObjectId>,
+    /// Trees that were looked at. One that is named again is there once more.
+    seen: HashMap<ObjectId, Below>,
     files: usize,
 }
 
+/// What is below a tree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// How many files and directories.
+    files: usize,
+    /// How many directories in each other.
+    height: usize,
+}
+
 impl Check<'_> {
-    fn tree(&mut self, id: ObjectId, path: &BString, depth: usize) -> Result<()> {
-        if !self.seen.insert(id) {
-            return Ok(());
+    fn tree(&mut self, id: ObjectId, path: &BString, depth: usize) -> Result<Below> {
+        if let Some(below) = self.seen.get(&id).copied() {
+            self.files = self.files.saturating_add(below.files);
+            let is_too_much = self.files > MOST_FILES || depth + below.height > DEEPEST;
+            return if is_too_much { Err(foreign(path, TOO_MANY)) } else { Ok(below) };
         }
         self.repo.check_interrupt()?;
+        let (first, mut height) = (self.files, 0);
         let mut before: Option<BString> = None;
         for entry in self.repo.read_tree(id)? {
             let mut full = path.clone();
@@ -76,7 +89,7 @@ impl Check<'_> {
             } else if !is_tree && !MODES.contains(&entry.mode) {
                 Some("it is neither a file nor a directory")
             } else if self.files > MOST_FILES || depth > DEEPEST {
-                Some("there are too many files or directories")
+                Some(TOO_MANY)
             } else {
                 None
             };
@@ -84,7 +97,7 @@ impl Check<'_> {
                 return Err(foreign(&full, why));
             }
             if is_tree {
-                self.tree(entry.id, &full, depth + 1)?;
+                height = height.max(self.tree(entry.id, &full, depth + 1)?.height + 1);
             } else if entry.mode != SUBMODULE {
                 let size = self.repo.size_of_object(entry.id).ok_or_else(|| foreign(&full, "it is missing"))?;
                 if size > LARGEST_FILE {
@@ -93,7 +106,9 @@ impl Check<'_> {
             }
             before = Some(entry.name);
         }
-        Ok(())
+        let below = Below { files: self.files - first, height };
+        self.seen.insert(id, below);
+        Ok(below)
     }
 }
 

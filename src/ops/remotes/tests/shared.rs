@@ -80,3 +80,26 @@ fn other_commits_are_refused(#[case] message: &str) {
     let blob = ObjectId::from_hex(blob.trim().as_bytes()).expect("an id");
     assert!(check(&repo, blob, number(&repo, 1)).is_err());
 }
+
+/// Seven directories in each other, of ten entries each that are the same directory: eight objects, and ten million files.
+#[test]
+fn a_directory_that_is_there_again_and_again_counts_each_time() {
+    let (_directory, repo) = repository("sha1");
+    let blob = repo.run_git(&["hash-object", "-w", "--stdin"], Some(b"x")).expect("git runs").to_string();
+    let blob = ObjectId::from_hex(blob.trim().as_bytes()).expect("an id");
+    let mut objects = NewObjects::new(&repo, Target::Loose);
+    let names: Vec<String> = (0..10).map(|number| format!("d{number}")).collect();
+    let of = |entry: &dyn Fn(&str) -> TreeEntry| names.iter().map(|name| entry(name)).collect::<Vec<_>>();
+    let file = |name: &str| TreeEntry { name: name.into(), mode: 0o100_644, id: blob };
+    let mut tree_id = add_tree(&repo, of(&file), &mut objects).expect("it can be written");
+    for _ in 0..6 {
+        let directory = |name: &str| TreeEntry::directory(name, tree_id);
+        tree_id = add_tree(&repo, of(&directory), &mut objects).expect("it can be written");
+    }
+    drop(objects.write().expect("it can be written"));
+    let message = OURS.replace("ONE", &number(&repo, 1).to_string());
+    let who = [Identity::fallback(), Identity::fallback()];
+    let commit = commit_as(&repo, tree_id, Vec::new(), who, &message);
+    let error = check(&repo, commit, number(&repo, 1)).expect_err("it is too large");
+    assert!(error.message().contains("too many files"), "{}", error.message());
+}
