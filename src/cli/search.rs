@@ -206,8 +206,8 @@ mod tests {
 
     #[rstest::rstest]
     #[case::all(40, "before it |needle| after it")]
-    #[case::cut_at_the_end(20, "before it |needle| a...")]
-    #[case::cut_at_both_ends(14, "...t |needle| a...")]
+    #[case::cut_at_the_end(20, "before it |needle|...")]
+    #[case::cut_at_both_ends(14, "... |needle|...")]
     #[case::no_room(6, "...|needle|")]
     fn a_match_is_seen(#[case] room: usize, #[case] expected: &str) {
         let excerpt = Excerpt { before: "before it ".into(), r#match: "needle".into(), after: " after it".into() };
