@@ -45,7 +45,7 @@ fn records_are_sent_after_a_push_and_not_inside_of_it() {
     team.git("a", &["push", "-q", "origin", "HEAD:refs/heads/topic"]);
     assert_eq!(team.id("server.git", HISTORY), "");
     // One more waits; the next ones leave it to that.
-    wait_until("one waits", || team.path("a/.git/checkpoint/exchange-next.lock").exists());
+    wait_until("one waits", || team.path("a/.git/checkpoint/exchange-next-origin.lock").exists());
     team.git("a", &["push", "-q", "origin", "HEAD:refs/heads/more"]);
     drop(lock);
     let events = || team.done("a", &["events", "--json"]);

@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
+use base64::Engine as _;
 use serde_json::Value;
 
 use crate::support::{World, processes::described, program, terminal::Terminal};
@@ -100,11 +101,11 @@ fn the_policy_is_of_the_style() {
     let (_, style) = page.split_once("<style>").expect("it has a style");
     let (style, _) = style.split_once("</style>").expect("it ends");
     world.write("../style", style);
-    let digest = world.sh("openssl dgst -sha256 -binary ../style | base64");
-    let policy = format!(
-        "content=\"default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'\"",
-        digest.trim()
-    );
+    let hex = world.sh("sha256sum <../style");
+    let byte = |at: usize| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("two digits");
+    let digest = base64::engine::general_purpose::STANDARD.encode((0..32).map(byte).collect::<Vec<_>>());
+    let policy =
+        format!("content=\"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\"");
     assert!(page.contains(&policy), "{policy}: {page}");
     for word in ["http://", "https://", "url(", "@import", "<link", "javascript:", " style="] {
         assert!(!page.contains(word), "{word}");

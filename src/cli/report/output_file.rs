@@ -10,7 +10,8 @@ use std::{
 use super::super::output::printable;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Every report begins with this, a page after its document type: so the next one knows it, and a job that comments pull requests finds its comment.
+/// Every report begins with this, a page after its document type: by it, the next report knows the file, and a job that comments pull
+/// requests finds its comment.
 pub(super) const MARK: &str = "<!-- git-checkpoint report -->";
 
 /// Where [`MARK`] has to be.

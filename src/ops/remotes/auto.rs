@@ -1,7 +1,7 @@
 //! `push.auto`: after `git push`, records are exchanged in the background.
 //!
 //! The hook pre-push only starts a process, so that nothing of ours slows the push, or makes it fail. That process waits until git has
-//! ended. While one exchange runs, one more may wait, which sends what came meanwhile.
+//! ended. While one exchange runs, one more with each remote may wait, which sends what came meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{ancestors::pushing, detached, transfer::is_inside_helper},
-    model::event::Event,
+    model::{event::Event, refname},
     ops::Context,
     state::{
         self,
@@ -51,8 +51,8 @@ pub(crate) fn begin(context: &Context, name: Option<&str>, url: Option<&str>, pi
     detached::start(&["sync", "--quiet", "--after", &after, "--", remote])
 }
 
-/// Exchanges records with `remote` once the process that `after` names has ended, as [`begin`] writes it, if the remote is approved and something is new here. What becomes
-/// of it is noted, and `status` shows a failure.
+/// Exchanges records with `remote` once the process that `after` names, as [`begin`] writes it, has ended: if the remote is approved
+/// and something is new here. Notes a failure, which `status` shows.
 ///
 /// # Errors
 /// If nothing can be noted.
@@ -66,13 +66,17 @@ pub(crate) fn after_push(context: &Context, remote: &str, after: &str) -> Result
         }
         std::thread::sleep(TICK);
     }
+    // Git calls it by its address if it has no name.
+    if find(context, remote).is_err() {
+        return Ok(());
+    }
     let repo = &context.repo;
     let directory = state::ensure_directory(repo.common_dir())?;
-    // It sends what is here once it runs.
-    let Some(next) = Lock::try_acquire(&directory.join("exchange-next.lock"))? else { return Ok(()) };
+    // The process that waits already sends what is here once it runs.
+    let waiting = format!("exchange-next-{}.lock", refname::encode_component(remote.into()));
+    let Some(next) = Lock::try_acquire(&directory.join(waiting))? else { return Ok(()) };
     let _running = Lock::acquire(&directory.join("exchange.lock"), LONGEST, &|| context.check_interrupt())?;
     drop(next);
-    // Git calls it by its address if it has no name.
     let Ok(found) = find(context, remote) else { return Ok(()) };
     let known = exchanges::read(repo.common_dir(), remote)?;
     let transcripts = context.settings.push.transcripts;

@@ -128,7 +128,8 @@ pub(crate) fn is_open_log(git_dir: &Path, path: &Path) -> bool {
     super::read(git_dir, id).is_ok_and(|round| round.is_some_and(|round| round.phase != Phase::Ended))
 }
 
-/// Deletes the copy, with read-only directories in it. What says whose it is goes last.
+/// Deletes the copy, also where directories in it are read-only. Its mark goes last, so that a copy that is left in part is still known
+/// as ours.
 ///
 /// # Errors
 /// If a process works there, or a file system is mounted there: nothing is deleted then; if a part of it stays.
