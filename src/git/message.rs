@@ -134,14 +134,22 @@ impl Repo {
 
     fn reading(&self, text: &[u8]) -> Reading {
         let is_stripped = self.config_value("commit.cleanup").is_some_and(|value| value == "strip");
-        let comment = ["core.commentString", "core.commentChar"].into_iter().find_map(|key| self.config_value(key));
-        let comment = match comment {
-            None => "#".into(),
-            Some(value) if value.eq_ignore_ascii_case(b"auto") => vec![chosen_comment(text)].into(),
-            Some(value) if value.is_empty() || value.contains(&b'\n') => "#".into(),
-            Some(value) => value,
-        };
+        let comment = self.comment_string().unwrap_or_else(|| {
+            let is_chosen = self.comment_setting().is_some_and(|value| value.eq_ignore_ascii_case(b"auto"));
+            vec![if is_chosen { chosen_comment(text) } else { b'#' }].into()
+        });
         Reading { has_comments: is_edited() || is_stripped, comment }
+    }
+
+    fn comment_setting(&self) -> Option<BString> {
+        ["core.commentString", "core.commentChar"].into_iter().find_map(|key| self.config_value(key))
+    }
+
+    /// Returns what the user's settings let git's comments in a message begin with; none if git decides that.
+    pub(super) fn comment_string(&self) -> Option<BString> {
+        let is_one =
+            |value: &BString| !(value.is_empty() || value.contains(&b'\n') || value.eq_ignore_ascii_case(b"auto"));
+        self.comment_setting().filter(is_one)
     }
 }
 
@@ -233,19 +241,6 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn write(file: &Path, text: &[u8]) -> Result<()> {
     std::fs::write(file, text).context(Kind::Internal, || format!("cannot write the message '{}'", file.display()))
-}
-
-/// Returns the files that `message`, which git has prepared after a conflict, lists as those that had one.
-pub(crate) fn in_conflict(message: &[u8]) -> impl Iterator<Item = &[u8]> {
-    message.lines().filter_map(|line| line.strip_prefix(b"#\t"))
-}
-
-/// Returns the lines of a message up to git's comments, without those at the end that are empty.
-pub(crate) fn text_of(message: &[u8]) -> Vec<&[u8]> {
-    let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));
-    let mut lines: Vec<&[u8]> = lines.collect();
-    lines.truncate(lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
-    lines
 }
 
 #[cfg(test)]

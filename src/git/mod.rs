@@ -86,6 +86,7 @@ pub(crate) mod pathspec;
 pub(crate) mod place;
 mod plain_patch;
 mod prepared;
+pub(crate) mod prepared_message;
 mod presence;
 pub(crate) mod process;
 #[cfg(test)]

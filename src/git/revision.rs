@@ -1,6 +1,6 @@
 //! The user's own commits: which one a text names, which are reachable, what they change.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -181,18 +181,6 @@ impl Repo {
         Ok(walk.map_while(std::result::Result::ok).take(most).map(|commit| commit.id).collect())
     }
 
-    /// Returns those of `commits` that one of `tips` is or leads to.
-    pub(crate) fn reached_from(&self, tips: &[ObjectId], commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
-        if tips.is_empty() || commits.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut input = lines(commits);
-        input.extend(tips.iter().map(|tip| format!("^{tip}\n")));
-        let left = self.run_git(&["rev-list", "--ignore-missing", "--stdin"], Some(input.as_bytes()))?;
-        let left: HashSet<ObjectId> = left.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect();
-        Ok(commits.iter().copied().filter(|commit| !left.contains(commit)).collect())
-    }
-
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");
@@ -224,14 +212,57 @@ impl Repo {
         let start = ["--literal-pathspecs", "rev-list", "--no-merges", "--full-history", &limit];
         let mut arguments = walk(&start, exclude);
         arguments.push("--stdin".into());
-        let mut input = b"--\n".to_vec();
-        // Paths with a line break cannot be passed; other paths of the same commit will find it.
-        for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
-            input.extend_from_slice(path);
-            input.push(b'\n');
+        let output = self.run_git(&arguments, Some(&after_dashes(paths)))?;
+        Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+    }
+
+    /// Returns the commits, without merges, that change any of `paths`, and which of these each changes: for each path the newest
+    /// `most` of those that `tips` are or lead to, or without tips, of those that are reachable from HEADs and refs.
+    pub(crate) fn commits_touching_each(
+        &self,
+        paths: &[&BStr],
+        tips: &[ObjectId],
+        exclude: &[String],
+        most: usize,
+    ) -> Result<Vec<(ObjectId, Vec<BString>)>> {
+        // No path of a tree begins with a slash.
+        let start = [
+            ["-c", "log.showRoot=true", "--literal-pathspecs", "log", "--no-show-signature", "--no-color"].as_slice(),
+            &["--no-merges", "--full-history", "--no-follow", "--no-renames", "--no-relative", "--name-only", "-z"],
+            &["--format=/%H"],
+        ];
+        let start = start.concat();
+        let mut arguments = if tips.is_empty() {
+            walk(&start, exclude)
+        } else {
+            start.iter().map(|&word| word.to_owned()).chain(["--ignore-missing".to_owned()]).collect()
+        };
+        arguments.push("--stdin".into());
+        let mut input = lines(tips).into_bytes();
+        input.extend_from_slice(&after_dashes(paths));
+        let mut counts: HashMap<&BStr, usize> = paths.iter().map(|path| (*path, 0)).collect();
+        if counts.keys().all(|path| path.contains(&b'\n')) {
+            return Ok(Vec::new());
         }
         let output = self.run_git(&arguments, Some(&input))?;
-        Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+        let mut found: Vec<(ObjectId, Vec<BString>)> = Vec::new();
+        for field in output.split(|byte| *byte == 0) {
+            if let Some(hex) = field.trim_start().strip_prefix(b"/") {
+                let id = ObjectId::from_hex(hex.trim_end())
+                    .context(Kind::Internal, || "cannot read 'git log'".to_owned())?;
+                found.push((id, Vec::new()));
+                continue;
+            }
+            let path = field.trim_start_with(|character| character == '\n').as_bstr();
+            // A directory may have had the name of a file: git lists its files, too.
+            let Some(((_, touched), count)) = found.last_mut().zip(counts.get_mut(path)) else { continue };
+            *count += 1;
+            if *count <= most {
+                touched.push(path.to_owned());
+            }
+        }
+        found.retain(|(_, touched)| !touched.is_empty());
+        Ok(found)
     }
 
     /// Returns what `commits` change in files, compared with their first parents.
@@ -275,6 +306,16 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     // A ref that names nothing leads to nothing.
     arguments.extend(["--ignore-missing".into(), "--all".into()]);
     arguments
+}
+
+/// Returns `paths` for git's `--stdin`. Those with a line break cannot be passed; other paths of the same commit will find it.
+fn after_dashes(paths: &[&BStr]) -> Vec<u8> {
+    let mut input = b"--\n".to_vec();
+    for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
+        input.extend_from_slice(path);
+        input.push(b'\n');
+    }
+    input
 }
 
 fn lines(ids: &[ObjectId]) -> String {

@@ -123,9 +123,4 @@ impl Repo {
     pub(crate) fn has_prepared_commit(&self) -> bool {
         ["MERGE_MSG", "SQUASH_MSG"].iter().any(|name| self.git_dir().join(name).exists())
     }
-
-    /// Returns the message that git has prepared for the next commit, for example by `cherry-pick -n`.
-    pub(crate) fn prepared_message(&self) -> Option<Vec<u8>> {
-        fs::read(self.git_dir().join("MERGE_MSG")).ok()
-    }
 }

@@ -158,6 +158,9 @@ pub struct Session {
     /// When it was first seen, in Unix seconds.
     #[serde(default)]
     pub started: i64,
+    /// When in that second, in nanoseconds: an agent may be seen first in two repositories within one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub started_nanoseconds: i32,
     /// When it was last seen, in Unix seconds.
     #[serde(default)]
     pub last_seen: i64,
@@ -187,6 +190,11 @@ pub struct Session {
     pub process: Option<Process>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &i32) -> bool {
+    *number == 0
+}
+
 /// The longest id that is taken, in bytes of its form as a name of files and refs.
 pub const LONGEST_ID: usize = 200;
 
@@ -213,6 +221,7 @@ impl Session {
             worktree_path: String::new(),
             worktree_made: None,
             started: seconds,
+            started_nanoseconds: 0,
             last_seen: seconds,
             base: String::new(),
             turn: Turn::default(),

@@ -110,6 +110,33 @@ fn both_repositories_have_checkpoints_if_git_checkpoint_is_used_in_both() {
     world.finish();
 }
 
+/// An agent without a variable for its project may be seen first in both repositories within one second.
+#[test]
+fn the_repository_that_saw_the_session_first_stays_its_home() {
+    let world = World::with_lines();
+    world.done(&["enable"]);
+    let (repo, other) = (world.repo(), other(&world));
+    world.sh("cd ../other; git checkpoint enable");
+    let claude = Claude { world: &world, project: None };
+    claude.tell("UserPromptSubmit", &repo, &json!({ "prompt": "work" }));
+    claude.edit(&repo, &repo.join("f"), "at home");
+    // As if all of it had been within one second.
+    let file = |repo: &Path| repo.join(format!(".git/checkpoint/sessions/{SESSION}.toml"));
+    let started = |repo: &Path| {
+        let text = fs::read_to_string(file(repo)).expect("the session is known");
+        text.lines().find(|line| line.starts_with("started =")).expect("it has a time").to_owned()
+    };
+    claude.bash(&other, "make", &[(&other.join("o"), "by a command")]);
+    let text = fs::read_to_string(file(&other)).expect("the session is known there");
+    fs::write(file(&other), text.replace(&started(&other), &started(&repo))).expect("writable");
+    claude.tell("Stop", &other, &json!({}));
+    assert_eq!(world.json(&["session", "show", SESSION, "--json"])["session"]["phase"], "idle");
+    world.write("g", "of a person\n");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), [format!("{SESSION} f"), "human g".into()]);
+    world.finish();
+}
+
 /// What the environment names comes from outside.
 #[rstest::rstest]
 #[case::relative("repo")]

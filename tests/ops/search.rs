@@ -90,8 +90,9 @@ fn the_query_may_be_a_text_or_ignore_case() {
 #[test]
 fn filters_leave_out_what_others_have() {
     let world = world();
-    let all = fields(&world, &["e", "--in", "subjects,prompts,notes"]);
-    assert_eq!(all, ["checkpoint note", "record subject", "checkpoint subject"], "each is one hit");
+    let mut all = fields(&world, &["e", "--in", "subjects,prompts,notes"]);
+    all.sort_unstable();
+    assert_eq!(all, ["checkpoint note", "checkpoint subject", "record subject"], "each is one hit");
     assert_eq!(fields(&world, &["e", "--owner", "human", "--in", "notes,prompts"]), ["checkpoint note"]);
     assert_eq!(fields(&world, &["e", "--owner", "agent", "--in", "notes,prompts"]), ["record prompt"]);
     assert_eq!(fields(&world, &["e", "--agent", "Claude-Code", "--in", "notes,prompts"]), ["record prompt"]);
@@ -102,6 +103,47 @@ fn filters_leave_out_what_others_have() {
     assert_eq!(hits(&world, &["e", "--until", "2025-05-01"]).1, Some(1));
     assert_eq!(hits(&world, &["e", "--since", "2025-07-01", "--in", "notes,subjects"]).1, Some(1));
     assert_eq!(hits(&world, &["e", "-n", "1"]).0.len(), 1);
+}
+
+/// One commit has work of two sessions.
+#[test]
+fn of_a_commit_of_several_sessions_only_those_that_are_wanted_count() {
+    let world = World::with_hooks();
+    for (session, agent, prompt) in [("s1", "claude-code", "plant tulips"), ("s2", "codex", "plant roses")] {
+        world.done(&["session", "prompt", session, "--agent", agent, "-m", prompt]);
+        world.write(&format!("of-{session}"), format!("{prompt}\n"));
+        world.done(&["session", "stop", session]);
+    }
+    world.commit_all("both gardens");
+    assert_eq!(fields(&world, &["tulips", "--session", "s1", "--in", "prompts"]), ["record prompt"]);
+    for wanted in [["--session", "s2"], ["--agent", "codex"]] {
+        assert_eq!(hits(&world, &[&["tulips", "--in", "prompts"][..], &wanted].concat()).1, Some(1), "{wanted:?}");
+        let (found, _) = hits(&world, &[&["gardens", "--in", "subjects"][..], &wanted].concat());
+        assert_eq!(found[0]["session"], "s2", "{wanted:?}");
+    }
+    // The lines, too, are those of the paths that are wanted.
+    let found = hits(&world, &["-G", "plant", "--path", "of-s2"]).0;
+    assert!(found.iter().all(|hit| hit["path"] == "of-s2") && !found.is_empty(), "{found:?}");
+}
+
+/// A shallow clone lacks what its first commit has changed.
+#[test]
+fn lines_that_a_shallow_clone_only_begins_with_are_no_change() {
+    let world = World::with_hooks();
+    world.write("old", "an ancient line\n");
+    world.commit_all("ancient");
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code", "-m", "go"]);
+    world.write("new", "a modern line\n");
+    world.done(&["session", "stop", "s1"]);
+    world.commit_all("modern");
+    let clone = world.root().join("shallow");
+    let clone = clone.to_str().expect("plain");
+    world.git(&["clone", "-q", "--depth=1", &format!("file://{}", world.repo().display()), clone]);
+    world.git(&["-C", clone, "fetch", "-q", "origin", "refs/checkpoints/history:refs/checkpoints/history"]);
+    let search = |text: &str| world.checkpoint(&["-C", clone, "search", "-S", text]).status.code();
+    assert_eq!((search("ancient"), search("modern")), (Some(1), Some(1)));
+    world.git(&["-C", clone, "fetch", "-q", "--deepen=1"]);
+    assert_eq!((search("ancient"), search("modern")), (Some(1), Some(0)));
 }
 
 /// Changed lines are found where git finds them.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::pathspec::Pathspec,
     model::{contributor::Contributor, hit::Field, path_text},
     ops::{
         Context,
@@ -35,18 +36,19 @@ pub(super) fn search(
         with_paths: search.wants(Field::Path),
         ..ListOptions::default()
     };
+    let mut pathspec = context.repo.pathspec(&options.paths)?;
     history::list(context, &list, &mut |entry| {
         context.check_interrupt()?;
         let contributor =
             if entry.restored.is_some() { Contributor::Human } else { entry.checkpoint.origin.contributor };
         if options.owner.is_none_or(|owner| owner == contributor) {
-            found.extend(hit(context, &entry, search)?);
+            found.extend(hit(context, &entry, search, &mut pathspec)?);
         }
         Ok(true)
     })
 }
 
-fn hit(context: &Context, entry: &Entry, search: &Search) -> Result<Option<Hit>> {
+fn hit(context: &Context, entry: &Entry, search: &Search, pathspec: &mut Pathspec<'_>) -> Result<Option<Hit>> {
     let (checkpoint, query) = (&entry.checkpoint, &search.query);
     let of_agent = entry.restored.is_none().then_some(&checkpoint.origin);
     let hit = |field, excerpt, path: Option<&[u8]>| Hit {
@@ -71,9 +73,9 @@ fn hit(context: &Context, entry: &Entry, search: &Search) -> Result<Option<Hit>>
             return Ok(Some(hit(Field::Subject, excerpt, None)));
         }
     }
-    if let Some(content) = search.content {
+    if search.content.is_some() {
         let changes = changes(&context.repo, checkpoint)?;
-        if let Some((path, excerpt)) = content::find(&context.repo, &changes, query, content)? {
+        if let Some((path, excerpt)) = content::find(&context.repo, changes, search, pathspec)? {
             return Ok(Some(hit(Field::Content, excerpt, Some(&path))));
         }
     }

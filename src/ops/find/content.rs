@@ -4,34 +4,33 @@ use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::query::Query;
+use super::{
+    options::{Content, Search},
+    query::Query,
+};
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{Repo, pathspec::Pathspec},
     model::{change::Change, hit::Excerpt},
 };
-
-/// What of a change has to match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// The number of matches differs.
-    Occurrences,
-    /// An added or deleted line matches; one that only moved within its file does not count.
-    Lines,
-}
 
 /// Files larger than this are not searched, as git does not compare them.
 const LARGEST: u64 = 32 << 20;
 
-/// Returns the first of `changes` that matches: its path, and a line with a match.
+/// Returns the first of `changes` at the paths of `pathspec` that matches: its path, and a line with a match.
 pub(super) fn find(
     repo: &Repo,
-    changes: &[Change],
-    query: &Query,
-    content: Content,
+    changes: Vec<Change>,
+    search: &Search,
+    pathspec: &mut Pathspec<'_>,
 ) -> Result<Option<(BString, Excerpt)>> {
+    let Some(content) = search.content else { return Ok(None) };
+    let query = &search.query;
     for change in changes {
         repo.check_interrupt()?;
+        if !(pathspec.is_empty() || pathspec.matches(change.path.as_bstr())) {
+            continue;
+        }
         let leaves = [change.before, change.after];
         let sizes = leaves.iter().flatten().filter_map(|leaf| repo.size_of_object(leaf.id));
         if sizes.max().is_some_and(|size| size > LARGEST) {
@@ -56,7 +55,7 @@ pub(super) fn find(
             Content::Lines => changed_line(&before, &after, query),
         };
         if let Some(found) = found {
-            return Ok(Some((change.path.clone(), found)));
+            return Ok(Some((change.path, found)));
         }
     }
     Ok(None)

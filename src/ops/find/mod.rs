@@ -19,8 +19,8 @@ use crate::{
     model::hit::score,
 };
 
-pub(crate) use content::Content;
 pub(crate) use hit::{Hit, Kind};
+pub(crate) use options::Content;
 pub(crate) use options::Options;
 use options::Search;
 pub(crate) use query::Pattern;

@@ -4,11 +4,17 @@ use std::collections::BTreeSet;
 
 use bstr::BString;
 
-use super::{
-    content::Content,
-    query::{Pattern, Query},
-};
+use super::query::{Pattern, Query};
 use crate::model::{contributor::Contributor, hit::Field};
+
+/// What of a change has to match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The number of matches differs.
+    Occurrences,
+    /// An added or deleted line matches; one that only moved within its file does not count.
+    Lines,
+}
 
 /// What to search for, and where.
 #[derive(Clone, Debug, Default)]

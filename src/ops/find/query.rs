@@ -21,7 +21,7 @@ pub(super) struct Query {
     regex: regex::bytes::Regex,
     /// True if TOML has the pattern as it is, whatever is escaped there.
     is_plain_in_toml: bool,
-    /// The same of JSON, where a slash may be escaped, too.
+    /// The same of JSON, where more may be escaped.
     is_plain_in_json: bool,
 }
 
@@ -34,7 +34,9 @@ impl Query {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'/' | b',');
         let is_kept = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
         let is_plain_in_toml = text.bytes().all(|byte| if *is_fixed { is_kept(byte) } else { is_word(byte) });
-        let is_plain_in_json = is_plain_in_toml && !text.contains('/');
+        // Writers of JSON may escape any character; some escape those that mean something in HTML.
+        let is_escaped = |byte: u8| b"/<>&'+`".contains(&byte);
+        let is_plain_in_json = is_plain_in_toml && !text.bytes().any(is_escaped);
         Ok(Self { regex, is_plain_in_toml, is_plain_in_json })
     }
 
@@ -77,6 +79,8 @@ mod tests {
     #[case::path("src/main", false, (true, false))]
     #[case::regex("need.e", false, (false, false))]
     #[case::fixed("need.e()", true, (true, true))]
+    #[case::of_html("Vec<String>", true, (true, false))]
+    #[case::apostrophe("don't", true, (true, false))]
     #[case::quote("\"needle\"", true, (false, false))]
     #[case::line_feed("a\nb", true, (false, false))]
     #[case::not_ascii("né", true, (false, false))]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -11,13 +11,13 @@ use super::{
     options::{Options, Search},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind as ErrorKind, Result},
     git::{Repo, pathspec::Pathspec},
     model::{
         contributor::Contributor,
         hit::{Excerpt, Field},
         path_text,
-        record::{Prompt, Record, RecordId},
+        record::{Prompt, Record, RecordId, SessionPart},
     },
     ops::{
         Context,
@@ -55,13 +55,17 @@ pub(super) fn search(
     let mut pathspec = repo.pathspec(&options.paths)?;
     for stored in log.stored()? {
         context.check_interrupt()?;
-        let texts = stored.texts(repo, search.wants(Field::Prompt))?;
-        let note = notes.get(&stored.id).map(|excerpt| Found::new(Field::Note, excerpt.clone()));
-        let Some(hit) = note.map_or_else(|| first(repo, &texts, search), |note| Ok(Some(note)))? else { continue };
         // A damaged one is no hit: `doctor` names it.
+        let texts = match stored.texts(repo, search.wants(Field::Prompt)) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => continue,
+            texts => texts?,
+        };
+        let note = notes.get(&stored.id).map(|excerpt| Found::new(Field::Note, excerpt.clone()));
+        let hit = note.map_or_else(|| first(repo, &texts, search, options, &mut pathspec), |note| Ok(Some(note)))?;
+        let Some(hit) = hit else { continue };
         let Some(record) = texts.record().filter(|record| passes(record, options, &mut pathspec)) else { continue };
-        let session =
-            hit.prompt.as_ref().and_then(|(number, _)| record.sessions.get(*number)).or(record.sessions.first());
+        let session = hit.prompt.as_ref().and_then(|(number, _)| record.sessions.get(*number));
+        let session = session.or_else(|| record.sessions.iter().find(|part| is_of(options, part)));
         let turns = record.sessions.iter().flat_map(|part| part.turns.iter().map(|turn| (part.id.clone(), *turn)));
         found.push(Hit {
             turns: turns.collect(),
@@ -102,7 +106,7 @@ fn noted(
 /// Returns what was read; none, with the error in `broken`, if it is damaged.
 fn unless_broken<T>(read: Result<T>, broken: &mut Vec<Error>) -> Result<Option<T>> {
     match read {
-        Err(error) if error.kind() == crate::error::Kind::Corrupt => {
+        Err(error) if error.kind() == ErrorKind::Corrupt => {
             broken.push(error);
             Ok(None)
         }
@@ -111,7 +115,13 @@ fn unless_broken<T>(read: Result<T>, broken: &mut Vec<Error>) -> Result<Option<T
 }
 
 /// Returns the first match in a record but for notes, as far as fields are wanted.
-fn first(repo: &Repo, texts: &Texts, search: &Search) -> Result<Option<Found>> {
+fn first(
+    repo: &Repo,
+    texts: &Texts,
+    search: &Search,
+    options: &Options,
+    pathspec: &mut Pathspec<'_>,
+) -> Result<Option<Found>> {
     let query = &search.query;
     let commit = texts.commit();
     if let Some(commit) = commit.filter(|_| search.wants(Field::Subject))
@@ -119,20 +129,26 @@ fn first(repo: &Repo, texts: &Texts, search: &Search) -> Result<Option<Found>> {
     {
         return Ok(Some(Found::new(Field::Subject, excerpt)));
     }
+    // The prompts of a commit are of all its sessions.
+    let is_one_wanted = options.session.is_some() || options.agent.is_some();
+    let sessions = if is_one_wanted { texts.record().map(|record| record.sessions) } else { None };
+    let is_wanted = |number: usize| {
+        !is_one_wanted || sessions.as_ref().is_some_and(|all| all.get(number).is_some_and(|part| is_of(options, part)))
+    };
     for (number, text) in texts.prompts.iter().filter(|(_, text)| query.may_be_in_toml(text)) {
+        if !is_wanted(*number) {
+            continue;
+        }
         let mut prompts = prompts_in(text).into_iter().rev();
         if let Some((prompt, excerpt)) = prompts.find_map(|it| query.find(it.text.as_bytes()).map(|found| (it, found)))
         {
             return Ok(Some(Found { prompt: Some((*number, prompt)), ..Found::new(Field::Prompt, excerpt) }));
         }
     }
-    if let Some((content, commit)) = search.content.zip(commit)
+    if let Some(commit) = commit.filter(|_| search.content.is_some())
         && repo.is_commit(commit).unwrap_or(false)
     {
-        let before = repo.parents_of(commit)?.first().copied().filter(|parent| repo.has_object(*parent));
-        let before = before.map_or(Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
-        let changes = repo.diff_trees(before, repo.tree_of_commit(commit)?)?;
-        if let Some((path, excerpt)) = content::find(repo, &changes, query, content)? {
+        if let Some((path, excerpt)) = in_changes(repo, commit, search, pathspec)? {
             let path = Some(path_text::escape(path.as_bstr()));
             return Ok(Some(Found { path, ..Found::new(Field::Content, excerpt) }));
         }
@@ -153,20 +169,41 @@ fn first(repo: &Repo, texts: &Texts, search: &Search) -> Result<Option<Found>> {
     Ok(named.map(|excerpt| Found::new(Field::Record, excerpt)))
 }
 
+/// Returns the first change of `commit` that matches. Of a commit whose parent this clone lacks, or that is damaged, nothing is found.
+fn in_changes(
+    repo: &Repo,
+    commit: ObjectId,
+    search: &Search,
+    pathspec: &mut Pathspec<'_>,
+) -> Result<Option<(BString, Excerpt)>> {
+    let changes = || {
+        let before = match repo.written_parents_of(commit)?.first() {
+            Some(parent) if !repo.has_object(*parent) => return Ok(Vec::new()),
+            Some(parent) => repo.tree_of_commit(*parent)?,
+            None => repo.empty_tree_id(),
+        };
+        repo.diff_trees(before, repo.tree_of_commit(commit)?)
+    };
+    match changes() {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        changes => content::find(repo, changes?, search, pathspec),
+    }
+}
+
 fn message_of(repo: &Repo, commit: ObjectId) -> Option<Vec<u8>> {
     repo.with_commit(commit, |commit| commit.message.to_vec()).ok()
 }
 
+/// Returns true if `part` is of the session and the agent that are wanted.
+fn is_of(options: &Options, part: &SessionPart) -> bool {
+    let is_named = |name: &String| part.agent.as_ref().is_some_and(|agent| agent.eq_ignore_ascii_case(name));
+    options.session.as_ref().is_none_or(|session| *session == part.id) && options.agent.as_ref().is_none_or(is_named)
+}
+
 fn passes(record: &Record, options: &Options, pathspec: &mut Pathspec<'_>) -> bool {
-    let has = |is_it: &dyn Fn(&str, Option<&str>) -> bool| {
-        record.sessions.iter().any(|part| is_it(&part.id, part.agent.as_deref()))
-    };
     let counts = record.counts;
-    options.session.as_ref().is_none_or(|session| has(&|id, _| id == session))
-        && options
-            .agent
-            .as_ref()
-            .is_none_or(|name| has(&|_, agent| agent.is_some_and(|it| it.eq_ignore_ascii_case(name))))
+    let wants_any = options.session.is_none() && options.agent.is_none();
+    (wants_any || record.sessions.iter().any(|part| is_of(options, part)))
         && options.since.is_none_or(|since| record.seconds >= since)
         && options.until.is_none_or(|until| record.seconds <= until)
         && (pathspec.is_empty() || record.files.iter().any(|file| pathspec.matches(file.path.as_bstr())))

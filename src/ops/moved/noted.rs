@@ -8,10 +8,7 @@ use gix::ObjectId;
 use super::source::{Place, Source, is_file};
 use crate::{
     error::Result,
-    git::{
-        Repo,
-        message::{in_conflict, text_of},
-    },
+    git::{Repo, prepared_message::PreparedMessage},
     model::{change::Leaf, refname},
     ops::{Worktree, chain::Shadow, rewrite::squashed_commits},
 };
@@ -40,9 +37,9 @@ pub(super) fn noted(
         noted.extend(repo.parents_of(reverted)?.first());
     }
     if noted.is_empty()
-        && let Some(message) = repo.prepared_message()
+        && let Some(message) = repo.prepared_message().filter(|message| !message.is_empty())
     {
-        noted = picked(repo, [shadow.last_tree_id(), shadow.head_tree_id], message.as_bstr(), staged)?;
+        noted = picked(repo, [shadow.last_tree_id(), shadow.head_tree_id], &message, staged)?;
     }
     noted.retain(|commit| repo.is_commit(*commit).unwrap_or(false));
     Ok(noted)
@@ -53,14 +50,13 @@ pub(super) fn noted(
 fn picked(
     repo: &Repo,
     trees: [ObjectId; 2],
-    message: &BStr,
+    message: &PreparedMessage,
     staged: &BTreeMap<BString, Option<Leaf>>,
 ) -> Result<Vec<ObjectId>> {
-    let wanted = text_of(message.as_bytes());
     // A file that met a conflict may be as before after that.
-    let in_conflict: Vec<&[u8]> = in_conflict(message).collect();
+    let in_conflict: Vec<&[u8]> = message.in_conflict().collect();
     let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
-    if wanted.is_empty() || paths.is_empty() {
+    if paths.is_empty() {
         return Ok(Vec::new());
     }
     let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
@@ -68,7 +64,7 @@ fn picked(
     // If the file has another name by now, no such commit touches it.
     for paths in [paths.as_slice(), &[]] {
         for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
-            let has_message = text_of(repo.message_of(commit)?.as_bytes()) == wanted;
+            let has_message = message.is_of(repo.message_of(commit)?.as_bytes());
             let is_picked = |path: &BString| staged.contains_key(path) || in_conflict.contains(&path.as_slice());
             if has_message && is_everywhere(repo, trees, commit, is_picked)? {
                 found.push(commit);

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{Repo, message},
+    git::Repo,
     model::{
         change::Change,
         copied::Copied,
@@ -65,7 +65,7 @@ pub(crate) fn records_of_sides(
     sides: &[ObjectId],
 ) -> Result<Vec<RecordId>> {
     let Some(prepared) = repo.prepared_message() else { return Ok(Vec::new()) };
-    let in_conflict: BTreeSet<&[u8]> = message::in_conflict(&prepared).collect();
+    let in_conflict: BTreeSet<&[u8]> = prepared.in_conflict().collect();
     if in_conflict.is_empty() || sides.is_empty() || !records::are_here(repo)? {
         return Ok(Vec::new());
     }
@@ -155,9 +155,9 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
     // Git has prepared the message of the commit that `git cherry-pick -n` picked last.
-    ids.add(prepared.iter().flat_map(|message| ids_in_message(message)), Evidence::Named);
+    ids.add(prepared.iter().flat_map(|message| ids_in_message(message.as_bytes())), Evidence::Named);
     if searches_by_path {
-        for (id, touches) in of_commits_touching(repo, changes, prepared.as_deref().map(message::text_of))? {
+        for (id, touches) in of_commits_touching(repo, changes, prepared.as_ref())? {
             ids.add(
                 [id],
                 match touches {

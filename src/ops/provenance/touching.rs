@@ -1,13 +1,13 @@
 //! Finds the records of commits that touch the files which git picks or reverts, where git does not name these commits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
     error::Result,
-    git::{Repo, message},
+    git::{Repo, prepared_message::PreparedMessage},
     model::{change::Change, record::RecordId, refname},
     ops::records::{self, evidence},
 };
@@ -15,7 +15,7 @@ use crate::{
 /// How many commits that touch the files of a cherry-pick or revert we look at, for each name.
 const MOST_TOUCHING: usize = 100;
 
-/// For how many files we follow renames back.
+/// For how many files we follow renames back. Of more files, we look at as many commits as of these.
 const MOST_NAMES: usize = 64;
 
 /// How many renames of a file in a row we follow back.
@@ -37,12 +37,15 @@ pub(super) enum Touches {
 pub(super) fn of_commits_touching(
     repo: &Repo,
     changes: &[Change],
-    picked: Option<Vec<&[u8]>>,
+    picked: Option<&PreparedMessage>,
 ) -> Result<Vec<(RecordId, Touches)>> {
-    let picked = picked.filter(|lines| !lines.is_empty());
+    let picked = picked.filter(|message| !message.is_empty());
     let mut ids = Vec::new();
-    for (commit, touches) in commits_touching(repo, changes)? {
-        let is_picked = picked.is_some() && picked == Some(message::text_of(repo.message_of(commit)?.as_bytes()));
+    for (commit, touches) in commits_touching(repo, changes, &[])? {
+        let is_picked = match picked {
+            Some(prepared) => prepared.is_of(repo.message_of(commit)?.as_bytes()),
+            None => false,
+        };
         let records = if is_picked { evidence::of_commit(repo, commit) } else { records::of_commit(repo, commit) }?;
         ids.extend(records.into_iter().map(|id| (id, if is_picked { Touches::Picked } else { touches })));
     }
@@ -51,15 +54,16 @@ pub(super) fn of_commits_touching(
 
 /// Returns the records of those commits that `sides` are or lead to, and that touch the files of `changes`.
 pub(super) fn of_sides(repo: &Repo, changes: &[Change], sides: &[ObjectId]) -> Result<Vec<RecordId>> {
-    let commits: Vec<ObjectId> = commits_touching(repo, changes)?.into_iter().map(|(commit, _)| commit).collect();
     let mut ids = Vec::new();
-    for commit in repo.reached_from(sides, &commits)? {
+    for (commit, _) in commits_touching(repo, changes, sides)? {
         ids.extend(records::of_commit(repo, commit)?);
     }
     Ok(ids)
 }
 
-fn commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<(ObjectId, Touches)>> {
+/// Returns the commits that touch the files of `changes`, of those that `tips` are or lead to; without tips, of all that HEADs and
+/// refs lead to.
+fn commits_touching(repo: &Repo, changes: &[Change], tips: &[ObjectId]) -> Result<Vec<(ObjectId, Touches)>> {
     let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
     let mut names: Vec<BString> = changes.iter().map(|change| change.path.clone()).collect();
     let (mut known, mut commits) = (BTreeSet::new(), Vec::new());
@@ -70,20 +74,17 @@ fn commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<(ObjectId, To
             break;
         }
         let paths: Vec<&BStr> = names.iter().map(|name| name.as_bstr()).collect();
-        let found = repo.commits_touching(&paths, &exclude, MOST_TOUCHING)?;
+        let mut found = repo.commits_touching_each(&paths, tips, &exclude, MOST_TOUCHING)?;
         let mut former = Vec::new();
         if names.len() <= MOST_NAMES {
-            let mut new: BTreeMap<ObjectId, Vec<BString>> = BTreeMap::new();
-            for step in repo.steps_of(&found)? {
-                if step.after.is_some() && names.contains(&step.path) {
-                    new.entry(step.commit).or_default().push(step.path);
-                }
+            for (commit, touched) in &found {
+                former.extend(former_names(repo, *commit, touched)?);
             }
-            for (commit, names) in new {
-                former.extend(former_names(repo, commit, &names)?);
-            }
+        } else {
+            // A change of so many files is rarely that of a picked or reverted commit.
+            found.truncate(MOST_NAMES * MOST_TOUCHING);
         }
-        for commit in found {
+        for (commit, _) in found {
             if commits.iter().all(|(known, _)| *known != commit) {
                 commits.push((commit, touches));
             }

@@ -189,10 +189,11 @@ pub(super) fn bring_records(context: &Context, there: &Context) -> Result<Option
 }
 
 /// Lets the archive hold what other branches, tags and the stash of the copy, the repository of `there`, have, and `branch` has not: they
-/// go with the copy. Returns what is said of each.
+/// go with the copy. What a branch, a tag or a remote of this repository leads to needs no hold. Returns what is said of each, also of what
+/// cannot be copied: a commit that git finds wrong, which stays in the copy.
 ///
 /// # Errors
-/// If it cannot be copied.
+/// If the refs of the copy cannot be read, or the archive cannot hold a commit.
 pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> Result<Vec<String>> {
     let own = format!("refs/heads/{branch}");
     let Some(tip) = there.repo.find_ref(&own)? else { return Ok(Vec::new()) };
@@ -207,6 +208,8 @@ pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> 
     // What was committed on no branch, or on one that is no more.
     let left = there.repo.left_lately(MOST_MOVES).into_iter().filter(|(_, kind)| *kind == Some(MoveKind::Existing));
     others.extend(left.map(|(id, _)| ("HEAD".to_owned(), id)));
+    let commits: Vec<ObjectId> = others.iter().filter_map(|(_, id)| there.repo.commit_behind(*id)).collect();
+    let here = context.repo.reachable_of(&commits)?;
     let (mut said, mut known) = (Vec::new(), vec![tip]);
     for (name, id) in others {
         let Some(commit) = there.repo.commit_behind(id) else { continue };
@@ -214,10 +217,18 @@ pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> 
         if is_known(&known[..1]) || name == "HEAD" && is_known(&known) {
             continue;
         }
-        context.repo.bring_commits(&there.repo, &[commit])?;
+        if here.contains(&commit) {
+            continue;
+        }
+        let short = PLACES.iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
+        let brought = context.repo.bring_commits(&there.repo, &[commit]);
+        context.repo.check_interrupt()?;
+        if let Err(error) = brought {
+            said.push(format!("'{}' of the copy stays there: {error}", printable(short.as_bytes().into())));
+            continue;
+        }
         hold(&context.repo, commit)?;
         known.push(commit);
-        let short = PLACES.iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
         said.push(match name.as_str() {
             "HEAD" => format!("HEAD of the copy was at the commit {commit}, which is here"),
             _ => format!("'{}' of the copy is the commit {commit} here", printable(short.as_bytes().into())),

@@ -102,10 +102,12 @@ fn bring(context: &Context, there: &Context, round: &mut Round, at: usize) -> Re
         committed.checkpoint = checkpoint;
         round.write(context.repo.common_dir())?;
     }
-    context.repo.bring_lfs(&there.repo)?;
+    // What else the copy has must not keep the round from its end. It stays in the copy, which is only moved aside.
+    let lfs = context.repo.bring_lfs(&there.repo).err().map(|error| format!("{error}: it stays in the copy"));
+    context.check_interrupt()?;
     let left_out = copies::bring_records(context, there)?;
     let others = copies::bring_others(context, there, round.places[at].branch.as_deref().unwrap_or_default())?;
-    let all: Vec<String> = left_out.into_iter().chain(others).collect();
+    let all: Vec<String> = lfs.into_iter().chain(left_out).chain(others).collect();
     Ok((!all.is_empty()).then(|| all.join("; ")))
 }
 
@@ -141,7 +143,10 @@ fn refuse_more(there: &Context, found: &Registration, id: &str) -> Result<()> {
         let word = shell_word(&other.path.to_string_lossy());
         return Err(stays(
             Error::refused(message),
-            &format!("commit what is there, and 'git -C {path} worktree remove {word}'"),
+            &format!(
+                "commit what is there, and 'git -C {} worktree remove {word}'",
+                shell_word(&found.path.to_string_lossy())
+            ),
         ));
     }
     let inner = rounds::all(there.repo.common_dir())?;

@@ -91,7 +91,9 @@ pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Sess
 /// that was forgotten, or whose file was lost, the turns go on after those that it had.
 pub(crate) fn found_or_new(worktree: &Worktree<'_>, id: &str, found: Option<Session>) -> Session {
     found.unwrap_or_else(|| {
-        let mut session = Session::new(id, &worktree.repo.worktree_id().to_owned(), clock());
+        let now = jiff::Timestamp::now();
+        let mut session = Session::new(id, &worktree.repo.worktree_id().to_owned(), now.as_second());
+        session.started_nanoseconds = now.subsec_nanosecond();
         session.turn.number = sessions::last_turn(worktree.repo.common_dir(), id);
         session
     })

@@ -366,6 +366,30 @@ fn what_was_purged_here_does_not_come_back_with_the_copy() {
     assert!(!world.git(&["log", "-p", "refs/checkpoints/history"]).contains(SECRET));
 }
 
+/// What git finds wrong in other branches of the copy stays there, and what this repository has anyway needs no word.
+#[test]
+fn other_refs_of_the_copy_keep_no_round_from_its_end() {
+    let world = World::with_commit();
+    world.sh("git switch -qc release; git commit -q --allow-empty -m released; git tag v1; git switch -q main");
+    let round = start(&world, &[]);
+    let (root, branch) = (path(&round), field(&round, "branch"));
+    world.sh(&format!(
+        "repo=$PWD; cd '{}'; echo work >new
+        git fetch -q \"$repo\" 'refs/tags/*:refs/tags/*' refs/heads/release:refs/heads/release
+        bad=$(printf 'tree %s\\nauthor X <x> 1 +0000\\ncommitter X <x@x> 99999999999999999999 +0000\\n\\nbad\\n' \"$(git rev-parse HEAD^{{tree}})\" |
+            git hash-object --literally -t commit -w --stdin)
+        git update-ref refs/heads/bad $bad; git update-ref refs/heads/good $(git commit-tree -m good HEAD^{{tree}})",
+        root.display()
+    ));
+    let ended = end(&world, &round);
+    let left_out = field(&ended, "left_out");
+    assert!(left_out.contains("'bad' of the copy stays there: "), "{left_out}");
+    assert!(left_out.contains("'good' of the copy is the commit "), "{left_out}");
+    assert!(!left_out.contains("'v1'") && !left_out.contains("'release'"), "{left_out}");
+    assert_eq!(world.git(&["show", &format!("{branch}:new")]), "work\n");
+    world.git(&["-C", field(&ended, "aside"), "cat-file", "-e", "bad"]);
+}
+
 /// The branch is that of the round, and commits that it has got otherwise are not overwritten.
 #[test]
 fn a_branch_that_was_moved_here_is_refused_and_nothing_is_lost() {

@@ -104,6 +104,56 @@ fn a_conflict_of_a_pick_has_lines_of_earlier_commits() {
 }
 
 #[rstest::rstest]
+#[case::semicolon("core.commentChar", ";")]
+#[case::automatic("core.commentChar", "auto")]
+#[case::two_characters("core.commentString", "//")]
+fn a_conflict_where_git_has_another_comment_character(#[case] key: &str, #[case] value: &str) {
+    let world = world();
+    world.git(&["config", key, value]);
+    world.git(&["switch", "-qc", "topic"]);
+    agent(&world, &below(6, FIRST, "old.txt"), "first");
+    agent(&world, &format!("sed -i '8s/.*/{SECOND}/' old.txt"), "second");
+    world.sh("git switch -q main; sed -i '7s/.*/a person has changed it/' old.txt; git commit -qam person");
+    assert!(!world.try_git(&["cherry-pick", "topic"]).status.success());
+    world.sh("sed -i '/^[<=>|]\\{7\\}/d' old.txt; git add -A; git -c core.editor=true cherry-pick --continue");
+    assert_agents(&world, "old.txt");
+}
+
+/// Commits to `file` on top of HEAD, more than we look at for one name.
+fn many_commits(world: &World, file: &str) {
+    world.sh(&format!(
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=/dev/null
+        for number in $(seq 105); do echo \"entry $number\" >>{file}; git add {file}; git commit -qm \"c$number\"; done"
+    ));
+}
+
+#[test]
+fn a_revert_of_a_commit_that_also_changes_a_file_of_many_commits() {
+    let world = world();
+    agent(&world, &format!("{}; {}", below(3, FIRST, "old.txt"), below(8, SECOND, "old.txt")), "add");
+    many_commits(&world, "CHANGELOG");
+    world.sh("sed -i -e '/the agent/d' -e '/of the agent/d' old.txt; echo less >>CHANGELOG; git commit -qam less");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    assert_agents(&world, "old.txt");
+}
+
+/// Another branch has more commits to the file than we look at.
+#[test]
+fn a_conflict_of_a_pick_beside_a_busy_branch() {
+    let world = world();
+    world.git(&["switch", "-qc", "topic"]);
+    agent(&world, &below(6, FIRST, "old.txt"), "first");
+    agent(&world, &format!("sed -i '8s/.*/{SECOND}/' old.txt"), "second");
+    world.sh("git switch -q main; sed -i '7s/.*/a person has changed it/' old.txt; git commit -qam person");
+    world.git(&["switch", "-qc", "busy"]);
+    many_commits(&world, "old.txt");
+    world.git(&["switch", "-q", "main"]);
+    assert!(!world.try_git(&["cherry-pick", "topic"]).status.success());
+    world.sh("sed -i '/^[<=>|]\\{7\\}/d' old.txt; git add -A; git -c core.editor=true cherry-pick --continue");
+    assert_agents(&world, "old.txt");
+}
+
+#[rstest::rstest]
 #[case::squash("git merge -q --squash topic", "git commit -qm result")]
 #[case::pick("git cherry-pick topic", "git -c core.editor=true cherry-pick --continue")]
 fn a_file_that_one_side_has_deleted_keeps_its_authors(#[case] bring: &str, #[case] end: &str) {
