@@ -34,9 +34,9 @@ fn thief(forge: &str, sent: &str) -> Team {
 const NEW: &str =
     "{ echo $commit; git cat-file -e $tree && test $tree = $directory || echo $tree; } | git pack-objects -q --stdout";
 
-/// Sends a changed copy of the private file as a change of that, which git then stores beside it.
+/// Sends a changed copy of the private file as a change of that, by its id: git then stores both.
 const THIN: &str =
-    "{ echo -$directory; echo $commit; echo $tree; echo $new private.c; } | git pack-objects -q --stdout --thin";
+    "{ echo -$directory; echo $commit; echo $tree; echo $new private.c; } | git pack-objects -q --stdout";
 
 #[rstest]
 #[case::file("tree=$(printf '100644 blob %s\\tx\\n' $file | git mktree)", NEW)]

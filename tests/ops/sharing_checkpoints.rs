@@ -278,6 +278,17 @@ fn refs_of_others_are_left_alone() {
     assert_eq!(refs(&team, "a", "refs/checkpoints-remote"), [""; 0]);
 }
 
+#[test]
+fn a_push_names_what_the_checkpoint_has_skipped() {
+    let team = Team::of(&["a"]);
+    team.git("a", &["config", "checkpoint.save.max-file-size", "10"]);
+    team.world.sh("cd ../a; echo small >small; echo 'larger than that' >large");
+    saved(&team, "a", "work");
+    let said = described(&team.run("a", &["push", "--shadow"]));
+    assert!(said.contains("has left out 'large': others do not get it"), "{said}");
+    assert!(team.done("a", &["push", "--shadow", "--json"]).contains("\"skipped\":[\"large\"]"));
+}
+
 /// What is damaged lets git itself fail: `fetch` and `doctor --fix` set it aside, and the next fetch gets it anew.
 #[rstest::rstest]
 #[case::missing("0123456789012345678901234567890123456789\n")]

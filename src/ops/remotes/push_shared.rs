@@ -3,7 +3,7 @@
 //! If the remote is known to have the commit that a checkpoint stands on, or with `with_history`, that is the parent: then only what differs from it
 //! is sent. Else the commit has no parent, and all files are sent, but no other commit.
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 use serde::Serialize;
 
@@ -22,7 +22,12 @@ use crate::{
         transfer::Outcome,
         written::Written,
     },
-    model::{checkpoint::Checkpoint, id_text, path_text::shell_word, redact, refname, shared},
+    model::{
+        checkpoint::Checkpoint,
+        id_text,
+        path_text::{printable, shell_word},
+        redact, refname, shared,
+    },
     ops::{Context, lookup},
 };
 
@@ -78,6 +83,8 @@ pub(crate) struct SharedCheckpoint {
     pub(crate) bytes: u64,
     /// How many commits of the branch were sent with it.
     pub(crate) commits: usize,
+    /// Paths that the checkpoint has left out: to others they are absent.
+    pub(crate) skipped: Vec<String>,
 }
 
 /// Sends checkpoints.
@@ -179,6 +186,7 @@ fn send_beside(
         files: 0,
         bytes: 0,
         commits: 0,
+        skipped: skipped_by(repo, checkpoint)?,
     };
     let mut said = Vec::new();
     if one.is_new {
@@ -190,6 +198,13 @@ fn send_beside(
     // From here on, the remote keeps it.
     written.check_and_release()?;
     Ok((one, said))
+}
+
+/// Returns the paths that `checkpoint` has left out.
+fn skipped_by(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<String>> {
+    let Some(side_id) = checkpoint.side_id else { return Ok(Vec::new()) };
+    let skipped = repo.read_side(side_id)?.manifest.skipped;
+    Ok(skipped.iter().map(|skipped| printable(skipped.path.as_bstr())).collect())
 }
 
 /// Writes the commit that carries `checkpoint`. It depends on nothing but that and `parent`.
