@@ -152,7 +152,7 @@ impl ExactAddress {
         let what = || format!("cannot push to '{}'", self.shown);
         repo.counter().talk_to(&printable(self.shown.as_str().into()));
         let output = repo.run_transport(&self.words(words)?, &self.settings, None);
-        let output = output.map_err(|error| unable(what(), error))?;
+        let output = output.map_err(|error| unable(what(), &error))?;
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {

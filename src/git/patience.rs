@@ -212,7 +212,10 @@ fn stat(pid: u32) -> Option<(u32, u64)> {
 fn size_of_packs(objects: &Path) -> u64 {
     let files = fs::read_dir(objects.join("pack")).into_iter().flatten().flatten();
     // Not the index, which git makes itself.
-    let is_pack = |name: &str| name.ends_with(".pack") || name.starts_with("tmp_pack");
-    let packs = files.filter(|file| file.file_name().to_str().is_some_and(is_pack));
+    let is_pack = |path: &Path| {
+        let is_new = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"tmp_pack"));
+        is_new || path.extension().is_some_and(|end| end == "pack")
+    };
+    let packs = files.filter(|file| is_pack(&file.path()));
     packs.filter_map(|file| Some(file.metadata().ok()?.len())).fold(0, u64::saturating_add)
 }

@@ -125,7 +125,7 @@ impl Repo {
         settings: &[(String, String)],
         what: &dyn Fn() -> String,
     ) -> Result<BString> {
-        let output = self.run_transport(words, settings, None).map_err(|error| unable(what(), error))?;
+        let output = self.run_transport(words, settings, None).map_err(|error| unable(what(), &error))?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
@@ -141,9 +141,9 @@ impl Repo {
         what: &dyn Fn() -> String,
     ) -> Result<Received> {
         let received = Received::begin(self, basis)?;
-        let output = self.run_transport(words, settings, Some(&received)).map_err(|error| unable(what(), error))?;
+        let output = self.run_transport(words, settings, Some(&received)).map_err(|error| unable(what(), &error))?;
         if output.status.success() {
-            received.check_size(self.interrupt.limits().bytes).map_err(|error| unable(what(), error))?;
+            received.check_size(self.interrupt.limits().bytes).map_err(|error| unable(what(), &error))?;
             return Ok(received);
         }
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
@@ -218,7 +218,7 @@ fn below(what: String, error: Error) -> Error {
 }
 
 /// Returns the error that `what` since a program of git could not be run to its end because of `error`.
-pub(super) fn unable(what: String, error: std::io::Error) -> Error {
+pub(super) fn unable(what: String, error: &std::io::Error) -> Error {
     let is_limit = matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::FileTooLarge);
     below(what, Error::new(if is_limit { Kind::User } else { Kind::Internal }, error.to_string()))
 }

@@ -138,8 +138,9 @@ fn a_checkpoint_that_was_pushed_meanwhile_is_there() {
     fs::create_dir_all(hook.parent().expect("it has one")).expect("made");
     let name = format!("{SHARED}/{id}");
     write_script(&hook, &format!("#!/bin/sh\nenv -u GIT_QUARANTINE_PATH git update-ref {name} main\n"));
-    let said = described(&team.run("a", &["push", "--shadow"]));
-    assert!(said.contains("has") && said.contains("already"), "{said}");
+    let output = team.run("a", &["push", "--shadow"]);
+    let said = described(&output);
+    assert!(output.status.success() && said.contains("'origin' has ") && said.contains(" already"), "{said}");
 }
 
 #[test]
