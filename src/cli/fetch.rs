@@ -49,7 +49,7 @@ impl Fetch {
             print(&fetched, call)?;
             print_checkpoints(&fetched, self.checkpoints, call)?;
         }
-        Ok(Exit::Done)
+        Ok(if fetched.refused.is_empty() { Exit::Done } else { Exit::No })
     }
 }
 
@@ -63,6 +63,14 @@ pub(super) fn damaged(aside: &[String], call: &mut Call) {
 /// Names the checkpoints that were `fetched`, if they were asked for.
 fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) -> Result<()> {
     let (remote, verb) = (printable(&fetched.remote), if fetched.dry_run { "would fetch" } else { "fetched" });
+    for refused in &fetched.refused {
+        let id = call.names.id(&refused.id);
+        call.out.warning(&format!("the checkpoint {remote}/{id} is refused: {}", printable(&refused.why)));
+    }
+    if let Some(first) = fetched.refused.first() {
+        let (remote, name) = (shell_word(&fetched.remote), shell_word(&format!(":{}", first.name)));
+        call.out.hint(&format!("nothing of it is here; 'git push {remote} {name}' takes it back there"));
+    }
     for checkpoint in &fetched.checkpoints {
         call.out.line(&format!("{verb} {remote}/{}", call.names.id(&checkpoint.id)))?;
     }
@@ -71,7 +79,7 @@ fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) ->
         call.out.hint(&format!(
             "'git checkpoint show {name}' shows it, 'git checkpoint restore {name}' brings its files here"
         ));
-    } else if are_asked_for && fetched.checkpoints.is_empty() {
+    } else if are_asked_for && fetched.checkpoints.is_empty() && fetched.refused.is_empty() {
         call.out.note(&format!("no checkpoint is new in '{remote}'"))?;
     }
     Ok(())

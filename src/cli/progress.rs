@@ -37,7 +37,7 @@ impl Progress {
             let mut is_shown = false;
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 // What was shown before may have been longer.
-                output::stderr(&format!("\r{}\x1b[K", line(what, counter.read(), start.elapsed())));
+                output::stderr(&format!("\r{}\x1b[K", line(what, &counter, start.elapsed())));
                 (wait, is_shown) = (PAUSE, true);
             }
             if is_shown {
@@ -59,10 +59,18 @@ impl Drop for Progress {
     }
 }
 
-/// Returns the line that is shown while `what` is being done: counts like git's if files are counted, else the elapsed time.
-fn line(what: &str, counted: Option<(Phase, usize, usize)>, elapsed: Duration) -> String {
+/// Returns the line that is shown while `what` is being done: counts like git's if files are counted; whom it waits for, if it does so
+/// for a while; else the elapsed time.
+fn line(what: &str, counter: &Counter, elapsed: Duration) -> String {
+    /// A wait that is shorter needs no word.
+    const WHILE: Duration = Duration::from_secs(2);
+    let counted = counter.read();
+    let awaited = counter.awaited().filter(|(_, since)| counted.is_none() && *since >= WHILE);
     let (first, rest) = what.split_at(what.chars().next().map_or(0, char::len_utf8));
     let what = first.to_uppercase() + rest;
+    if let Some((whom, since)) = awaited {
+        return format!("{what}, waiting for '{whom}'... {} s", since.as_secs());
+    }
     match counted {
         Some((phase, done, total)) => {
             let phase = match phase {
@@ -87,6 +95,11 @@ mod tests {
     #[case::all_but_one(Some((Phase::Writing, 5999, 6000)), "Saving, writing files: 99% (5999/6000)")]
     #[case::all(Some((Phase::Writing, 6000, 6000)), "Saving, writing files: 100% (6000/6000)")]
     fn files_are_counted_as_by_git(#[case] counted: Option<(Phase, usize, usize)>, #[case] expected: &str) {
-        assert_eq!(line("saving", counted, Duration::from_millis(1500)), expected);
+        let counter = Counter::default();
+        if let Some((phase, done, total)) = counted {
+            counter.begin(phase, total);
+            counter.add(done);
+        }
+        assert_eq!(line("saving", &counter, Duration::from_millis(1500)), expected);
     }
 }

@@ -95,6 +95,13 @@ fn print_shared(shared: &Shared, call: &mut Call) -> Result<()> {
     }
     for one in &shared.checkpoints {
         let id = call.names.id(&one.id);
+        if let Some(first) = one.skipped.first() {
+            let more = one.skipped.len() - 1;
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            call.out.warning(&format!(
+                "{id} has left out '{first}'{more}: others do not get it, and 'restore --all' deletes what they have there"
+            ));
+        }
         if !one.is_new {
             call.out.note(&format!("'{remote}' has {id} already"))?;
             continue;

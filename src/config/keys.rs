@@ -101,6 +101,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("push.auto", Bool, No, Stricter(&["false", "true"])),
     key("push.remote", Text, Words(""), Never),
     key("push.transcripts", Bool, No, Stricter(&["false", "true"])),
+    key("remote.timeout", Duration, Words("2m"), Never),
+    key("remote.max-fetch-size", Size, Words("2 GiB"), Never),
     key("agents.pre-tool-scan", Duration, Words("0s"), Free),
     key("agents.transcript-dirs", List, Several(&[]), Never),
     key("worktree.dir", Text, Words(".."), Never),

@@ -52,6 +52,8 @@ pub struct Settings {
     pub ci: Ci,
     /// `[push]`
     pub push: Push,
+    /// `[remote]`
+    pub remote: Remote,
     /// `[agents]`
     pub agents: Agents,
     /// `[worktree]`
@@ -137,6 +139,19 @@ pub struct Push {
     pub remote: Option<String>,
     /// Whether transcripts are sent.
     pub transcripts: bool,
+}
+
+/// What exchanges with remotes may take.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Remote {
+    /// How long they may make no progress; `None`: for ever.
+    #[serde(deserialize_with = "value::duration_limit")]
+    pub timeout: Option<Duration>,
+    /// How many bytes may arrive at once.
+    #[serde(deserialize_with = "value::size_limit")]
+    pub max_fetch_size: Option<u64>,
 }
 
 /// How agents' hooks behave.

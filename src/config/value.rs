@@ -174,6 +174,11 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     })
 }
 
+/// Deserializes a time of which 0 means no limit.
+pub(super) fn duration_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(|time| (!time.is_zero()).then_some(time))
+}
+
 /// Deserializes a size as its bytes.
 pub(super) fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     ByteSize::deserialize(deserializer).map(ByteSize::bytes)

@@ -1,8 +1,12 @@
-//! Counts the files that the current operation has done, so that a terminal can show how far it is.
+//! Counts the files that the current operation has done, so that a terminal can show how far it is, and notes for which other
+//! repository it waits.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 /// What is done to files.
@@ -21,6 +25,8 @@ pub(crate) enum Phase {
 pub(crate) struct Counter {
     phase: Mutex<Option<(Phase, usize)>>,
     done: AtomicUsize,
+    /// With whom it exchanges something, fit for people, and since when it waits for that.
+    other_side: Mutex<(String, Option<Instant>)>,
 }
 
 impl Counter {
@@ -35,6 +41,26 @@ impl Counter {
     /// Notes that `count` more files are done.
     pub(crate) fn add(&self, count: usize) {
         self.done.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Notes that it exchanges something with `name` from now on, which is fit for people.
+    pub(crate) fn talk_to(&self, name: &str) {
+        if let Ok(mut other_side) = self.other_side.lock() {
+            *other_side = (name.to_owned(), None);
+        }
+    }
+
+    /// Notes since when it waits for the other side; none: it does not.
+    pub(super) fn wait_since(&self, since: Option<Instant>) {
+        if let Ok(mut other_side) = self.other_side.lock() {
+            other_side.1 = since;
+        }
+    }
+
+    /// Returns for whom it waits, and how long it has done so; none if it waits for no other side.
+    pub(crate) fn awaited(&self) -> Option<(String, Duration)> {
+        let other_side = self.other_side.lock().ok()?;
+        other_side.1.map(|since| (other_side.0.clone(), since.elapsed()))
     }
 
     /// Returns the phase, how many files are done, and of how many; none if no files are being counted.

@@ -13,11 +13,11 @@ use super::{
     Repo,
     received::{Basis, Received},
     said::shown,
-    transfer::{PushReport, fetch_words, list_words, listed, statuses},
+    transfer::{PushReport, fetch_words, list_words, listed, statuses, unable},
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
-    model::address::without_userinfo,
+    error::{Error, Result},
+    model::{address::without_userinfo, path_text::printable},
 };
 
 /// Settings of a remote that say how git goes there, and not where.
@@ -92,6 +92,7 @@ impl ExactAddress {
     /// As [`Repo::list_remote`].
     pub(crate) fn list(&self, repo: &Repo, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{}'", self.shown);
+        repo.counter().talk_to(&printable(self.shown.as_str().into()));
         let printed = repo.exchange(&self.words(list_words(&self.name, prefix))?, &self.settings, &what);
         listed(&printed.map_err(|error| self.explained(error))?, prefix, &what)
     }
@@ -99,6 +100,7 @@ impl ExactAddress {
     /// As [`Repo::fetch_ids`].
     pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", self.shown);
+        repo.counter().talk_to(&printable(self.shown.as_str().into()));
         let words = self.words(fetch_words(&self.name, ids, basis.haves()))?;
         repo.receive(&words, &self.settings, basis, &what).map_err(|error| self.explained(error))
     }
@@ -119,13 +121,38 @@ impl ExactAddress {
     /// Lets the ref `name` there lead to the commit `id`, if that is not a step back for it. If it is `expected` there, `id` must lead to
     /// that: git then sends only what `expected` does not have, and nothing if the other side says something else.
     pub(crate) fn push(&self, repo: &Repo, id: ObjectId, name: &str, expected: Option<ObjectId>) -> Result<PushReport> {
+        let leases = expected.map(|expected| format!("--force-with-lease={name}:{expected}"));
+        self.push_words(repo, leases.into_iter().collect(), vec![format!("{id}:{name}")])
+    }
+
+    /// The same for a ref that is not there yet, if the other side has the refs `anchors` exactly as they are given here: then git sends
+    /// nothing that these lead to. None of them moves.
+    pub(crate) fn push_beside(
+        &self,
+        repo: &Repo,
+        id: ObjectId,
+        name: &str,
+        anchors: &[(String, ObjectId)],
+    ) -> Result<PushReport> {
+        let mut options: Vec<String> =
+            anchors.iter().map(|(name, id)| format!("--force-with-lease={name}:{id}")).collect();
+        // If one of them is another one there, nothing is sent at all.
+        options.extend((!anchors.is_empty()).then(|| "--atomic".to_owned()));
+        let kept = anchors.iter().map(|(name, id)| format!("{id}:{name}"));
+        self.push_words(repo, options, kept.chain([format!("{id}:{name}")]).collect())
+    }
+
+    fn push_words(&self, repo: &Repo, options: Vec<String>, refspecs: Vec<String>) -> Result<PushReport> {
         let mut words: Vec<String> =
             ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();
         words.push("--recurse-submodules=no".to_owned());
-        words.extend(expected.map(|expected| format!("--force-with-lease={name}:{expected}")));
-        words.extend(["--".to_owned(), self.name.clone(), format!("{id}:{name}")]);
+        words.extend(options);
+        words.extend(["--".to_owned(), self.name.clone()]);
+        words.extend(refspecs);
         let what = || format!("cannot push to '{}'", self.shown);
-        let output = repo.run_transport(&self.words(words)?, &self.settings, None).context(Kind::Internal, what)?;
+        repo.counter().talk_to(&printable(self.shown.as_str().into()));
+        let output = repo.run_transport(&self.words(words)?, &self.settings, None);
+        let output = output.map_err(|error| unable(what(), &error))?;
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {

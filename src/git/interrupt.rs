@@ -1,10 +1,12 @@
-//! Whether the current operation is to end, and what it was waiting for at that moment.
+//! Whether the current operation is to end, and what it was waiting for at that moment; and what its exchanges with other repositories
+//! may take before they end by themselves.
 
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
+use super::patience::{Limits, SharedLimits};
 use crate::error::{Error, Result};
 
 /// A flag that long work looks at. Clones share it.
@@ -14,12 +16,30 @@ pub(super) struct Interrupt {
     flag: Option<Arc<AtomicBool>>,
     /// What the operation was waiting for, and a hint.
     waited_for: Arc<Mutex<Option<(String, String)>>>,
+    limits: SharedLimits,
 }
 
 impl Interrupt {
     /// Returns an interrupt that comes once `flag` is raised.
     pub(super) fn by(flag: Arc<AtomicBool>) -> Self {
-        Self { flag: Some(flag), waited_for: Arc::default() }
+        Self { flag: Some(flag), ..Self::default() }
+    }
+
+    /// The same, with the limits of this one.
+    pub(super) fn now_by(&self, flag: Arc<AtomicBool>) -> Self {
+        Self { limits: Arc::clone(&self.limits), ..Self::by(flag) }
+    }
+
+    /// Limits what exchanges with other repositories may take.
+    pub(super) fn limit_exchanges(&self, limits: Limits) {
+        if let Ok(mut known) = self.limits.lock() {
+            *known = limits;
+        }
+    }
+
+    /// Returns what exchanges with other repositories may take.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits.lock().map(|limits| *limits).unwrap_or_default()
     }
 
     /// Returns the flag, for work of gix; none if nothing can interrupt it.

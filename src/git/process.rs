@@ -19,6 +19,7 @@ use super::{
     Repo,
     environment::{self, Heeded},
     interrupt::Interrupt,
+    patience::Patience,
     subprocess::{Subprocess, output_of},
     threads,
 };
@@ -356,8 +357,17 @@ impl Repo {
 
     /// Starts `command`; it is killed when the operation is interrupted, if possible with all processes it has started.
     pub(super) fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
+        self.start_child(command, self.interrupt.may_come())
+    }
+
+    /// The same, also when there is no `patience` with it any more.
+    pub(super) fn start_within(&self, command: &mut Command, patience: Patience) -> std::io::Result<Subprocess> {
+        Ok(self.start_child(command, true)?.within(patience))
+    }
+
+    fn start_child(&self, command: &mut Command, may_be_ended: bool) -> std::io::Result<Subprocess> {
         // A command that asks for a passphrase must be in the foreground of the terminal, where Ctrl-C reaches it.
-        let is_leader = self.interrupt.may_come() && !has_terminal();
+        let is_leader = may_be_ended && !has_terminal();
         if is_leader {
             command.process_group(0);
         }

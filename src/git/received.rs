@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use super::{
     Repo,
     keep::{self, Keep},
+    patience::refuse_more,
     process::run_plain_git,
 };
 use crate::error::{Context as _, Error, Kind, Result};
@@ -109,8 +110,13 @@ impl Received {
     }
 
     /// Returns the object directory in which git stores what arrives.
-    fn objects(&self) -> Option<PathBuf> {
+    pub(super) fn objects(&self) -> Option<PathBuf> {
         self.aside.as_ref().map(|aside| aside.directory.path().join("objects"))
+    }
+
+    /// Refuses what has arrived if it has more than `most` bytes.
+    pub(super) fn check_size(&self, most: Option<u64>) -> io::Result<()> {
+        self.objects().zip(most).map_or(Ok(()), |(place, most)| refuse_more(&place, most))
     }
 
     /// Returns a repository that has these objects and, if they may be built on them, those of `repo`; none if nothing has arrived.

@@ -259,7 +259,7 @@ impl Repo {
 
     /// Makes long operations end with an error once `flag` is set.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
-        self.interrupt = Interrupt::by(flag);
+        self.interrupt = self.interrupt.now_by(flag);
     }
 
     /// Returns an error once the operation is interrupted; it names what the operation was waiting for. Long loops call

@@ -1,4 +1,5 @@
-//! Communicates with a child process through its pipes, and kills it when the operation is interrupted.
+//! Communicates with a child process through its pipes, and kills it when the operation is interrupted, or when it makes no progress
+//! for longer than there is patience with it.
 
 use std::{
     fs::File,
@@ -16,17 +17,25 @@ use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
 };
 
-use super::interrupt::Interrupt;
+use super::{
+    interrupt::Interrupt,
+    patience::{Patience, Waiting},
+};
 
 /// How often a wait looks whether it is to end.
 const TICK: Duration = Duration::from_millis(50);
 /// How long a child has to end by itself after SIGTERM.
 const GRACE: Duration = Duration::from_millis(300);
 
+/// More than this is no answer of a program whose words come from another machine.
+const MOST_TEXT: usize = 1 << 27;
+
 /// A child process. Dropping it closes its pipes and waits for it, as git does with a filter.
 pub(super) struct Subprocess {
     child: Child,
     interrupt: Interrupt,
+    /// None: it may take as long as it wants.
+    patience: Option<Patience>,
     /// True if the child leads a process group, which then ends as a whole.
     is_leader: bool,
     /// True once nothing is left to wait for.
@@ -47,11 +56,17 @@ impl Subprocess {
         let stdin = child.stdin.take().map(|pipe| File::from(OwnedFd::from(pipe)));
         let stdout = child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe)));
         let stderr = child.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
-        let new = Self { child, interrupt, is_leader, is_over: false, stdin, stdout, stderr };
+        let new = Self { child, interrupt, patience: None, is_leader, is_over: false, stdin, stdout, stderr };
         for pipe in [&new.stdin, &new.stdout, &new.stderr].into_iter().flatten() {
             fcntl_setfl(pipe, fcntl_getfl(pipe)? | OFlags::NONBLOCK)?;
         }
         Ok(new)
+    }
+
+    /// Lets the child be ended once there is no `patience` with it any more.
+    pub(super) fn within(mut self, patience: Patience) -> Self {
+        self.patience = Some(patience);
+        self
     }
 
     /// Gives `input` to the child, and returns what it prints and how it ends.
@@ -59,6 +74,10 @@ impl Subprocess {
     /// A child that stops reading early says why by its status.
     pub(super) fn output(mut self, input: &[u8]) -> io::Result<Output> {
         let exchanged = self.exchange(input);
+        if exchanged.is_err() && self.patience.is_some() {
+            // It may wait for the other side for ever, whatever becomes of its pipes.
+            self.end();
+        }
         // Whatever fails, the child must be waited for; without its pipes, it does not wait for us.
         self.close();
         let status = self.wait()?;
@@ -94,6 +113,9 @@ impl Subprocess {
             for ((pipe, _), text) in pipes.into_iter().zip(&mut texts).filter(|((_, is_ready), _)| *is_ready) {
                 match pipe.as_mut().map_or(Ok(0), |pipe| pipe.read(&mut buffer)) {
                     Ok(0) => *pipe = None,
+                    Ok(_) if self.patience.is_some() && text.len() > MOST_TEXT => {
+                        return Err(io::Error::new(ErrorKind::InvalidData, "the answer has no end"));
+                    }
                     Ok(length) => text.extend_from_slice(&buffer[..length]),
                     Err(error) if is_momentary(&error) => {}
                     Err(error) => return Err(error),
@@ -105,16 +127,17 @@ impl Subprocess {
 
     /// Waits until some of `pipes` are ready, and returns which.
     fn wait_for<const N: usize>(&self, pipes: [(&Option<File>, PollFlags); N]) -> io::Result<[bool; N]> {
-        let patience = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
-        let patience = self.interrupt.may_come().then_some(&patience);
+        let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        let tick = (self.interrupt.may_come() || self.patience.is_some()).then_some(&tick);
+        let mut waiting = self.patience.as_ref().map(|patience| patience.begin(self.child.id()));
         let mut polled: Vec<PollFd<'_>> = Vec::with_capacity(N);
         for (pipe, flags) in &pipes {
             polled.extend(pipe.as_ref().map(|pipe| PollFd::new(pipe, *flags)));
         }
         loop {
             self.refuse_interrupt()?;
-            match poll(&mut polled, patience) {
-                Ok(0) | Err(Errno::INTR) => {}
+            match poll(&mut polled, tick) {
+                Ok(0) | Err(Errno::INTR) => waiting.as_mut().map_or(Ok(()), Waiting::check)?,
                 Ok(_) => break,
                 Err(errno) => return Err(errno.into()),
             }
@@ -135,8 +158,14 @@ impl Subprocess {
     /// Waits for the child; if it is to end before, it is ended.
     fn wait(&mut self) -> io::Result<ExitStatus> {
         let mut pause = Duration::from_micros(50);
+        let start = Instant::now();
         let status = loop {
-            if !self.interrupt.may_come() {
+            if !self.interrupt.may_come() && self.patience.is_none() {
+                break self.child.wait();
+            }
+            if self.patience.as_ref().is_some_and(|patience| patience.is_exhausted_by(start.elapsed())) {
+                // It has no pipes any more, and nothing left to do.
+                self.end();
                 break self.child.wait();
             }
             if self.interrupt.is_raised() {

@@ -2,20 +2,21 @@
 //!
 //! Of what git prints, only ids, names and the flags of `--porcelain` are read; its prose is for people.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     Repo, environment,
+    patience::{Limits, Patience, limit_of},
     received::{Basis, Received, empty_repository},
     said::shown,
     wire,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::address::without_userinfo,
+    model::{address::without_userinfo, path_text::printable},
 };
 
 /// What a push has done to one ref.
@@ -67,9 +68,15 @@ pub(crate) fn repository_of_helper() -> Result<(Repo, Option<tempfile::TempDir>)
 }
 
 impl Repo {
+    /// Limits what each exchange with another repository may take from now on.
+    pub(crate) fn limit_exchanges(&self, limits: Limits) {
+        self.interrupt.limit_exchanges(limits);
+    }
+
     /// Returns the refs below `prefix` that `remote`, the name of a configured one or an address, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{}'", without_userinfo(remote));
+        self.counter.talk_to(&printable(without_userinfo(remote).as_str().into()));
         if let Some(mut connection) = self.connection(remote, &what)? {
             let listed = connection.list(prefix).map_err(|error| below(what(), error))?;
             let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
@@ -82,8 +89,10 @@ impl Repo {
     /// repository yet.
     pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
+        self.counter.talk_to(&printable(without_userinfo(remote).as_str().into()));
         if let Some(mut connection) = self.connection(remote, &what)? {
-            return connection.fetch(self, ids, basis, None).map_err(|error| below(what(), error));
+            let most = self.interrupt.limits().bytes;
+            return connection.fetch(self, ids, basis, most).map_err(|error| below(what(), error));
         }
         self.receive(&fetch_words(remote, ids, basis.haves()), &[], basis, &what)
     }
@@ -116,7 +125,7 @@ impl Repo {
         settings: &[(String, String)],
         what: &dyn Fn() -> String,
     ) -> Result<BString> {
-        let output = self.run_transport(words, settings, None).context(Kind::Internal, what)?;
+        let output = self.run_transport(words, settings, None).map_err(|error| unable(what(), &error))?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
@@ -132,8 +141,9 @@ impl Repo {
         what: &dyn Fn() -> String,
     ) -> Result<Received> {
         let received = Received::begin(self, basis)?;
-        let output = self.run_transport(words, settings, Some(&received)).context(Kind::Internal, what)?;
+        let output = self.run_transport(words, settings, Some(&received)).map_err(|error| unable(what(), &error))?;
         if output.status.success() {
+            received.check_size(self.interrupt.limits().bytes).map_err(|error| unable(what(), &error))?;
             return Ok(received);
         }
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
@@ -153,7 +163,9 @@ impl Repo {
             Self::lead_to(received, &mut command);
         }
         Self::let_git_ask(&mut command);
-        self.start_to_end(&mut command)?.output(b"")
+        let place = received.and_then(Received::objects);
+        let patience = Patience::with_processes(self.interrupt.limits(), Arc::clone(&self.counter), place);
+        self.start_within(&mut command, patience)?.output(b"")
     }
 }
 
@@ -197,12 +209,18 @@ pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> 
 
 /// Returns the error that `what` because of `error`.
 fn below(what: String, error: Error) -> Error {
-    let hint = error.hint().map(ToOwned::to_owned);
+    let hint = limit_of(&error).or(error.hint()).map(ToOwned::to_owned);
     let outer = Error::new(error.kind(), what).with_cause(error);
     match hint {
         Some(hint) => outer.with_hint(hint),
         None => outer,
     }
+}
+
+/// Returns the error that `what` since a program of git could not be run to its end because of `error`.
+pub(super) fn unable(what: String, error: &std::io::Error) -> Error {
+    let is_limit = matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::FileTooLarge);
+    below(what, Error::new(if is_limit { Kind::User } else { Kind::Internal }, error.to_string()))
 }
 
 /// Returns the outcomes in what `git push --porcelain` prints (git-push(1), OUTPUT).

@@ -275,6 +275,13 @@ pub fn shared_id(name: &str) -> Option<ObjectId> {
     ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_plain)
 }
 
+/// Returns the name of the remote, and the checkpoint, if the ref `name` is of a shared checkpoint that was fetched from it.
+pub fn fetched_checkpoint(name: &str) -> Option<(String, ObjectId)> {
+    let (remote, rest) = name.strip_prefix(FETCHED)?.split_once('/')?;
+    let remote = String::from_utf8(decode_component(remote)?.into()).ok()?;
+    shared_id(&format!("{PREFIX}{rest}")).map(|id| (remote, id))
+}
+
 /// Returns the namespace of the checkpoints that were fetched from `remote`.
 pub fn fetched_shared(remote: &str) -> String {
     tracking_ref(remote, SHARED)

@@ -12,7 +12,7 @@ use super::locked::Locked;
 use crate::{
     config::Settings,
     error::Result,
-    git::{Repo, recorder::PartLimits},
+    git::{Repo, patience::Limits, recorder::PartLimits},
     model::{event::Event, set_aside::SetAside, turns::Turns},
     state::{
         self,
@@ -56,6 +56,7 @@ impl Context {
             count: settings.operations.keep_count,
             seconds: days.map(|days| days.saturating_mul(DAY)),
         });
+        repo.limit_exchanges(Limits { time: settings.remote.timeout, bytes: settings.remote.max_fetch_size });
         let (broken, unreadable, locked) = (RefCell::default(), RefCell::default(), RefCell::default());
         Self { repo, settings, subscribers: Vec::new(), broken, unreadable, locked }
     }

@@ -92,6 +92,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(objects::head(context, options.fix)?);
     diagnosis.problems.extend(checks::other_refs(repo)?);
     diagnosis.problems.extend(fetched::logs(repo, options.fix)?);
+    diagnosis.problems.extend(fetched::checkpoints(repo, options.fix)?);
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::damaged_turns(repo));

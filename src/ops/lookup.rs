@@ -32,6 +32,7 @@ use crate::{
     },
 };
 
+pub(crate) use shared::author_of as author_of_shared;
 pub(crate) use turn::turn_of;
 
 /// The next step where a text names no checkpoint.

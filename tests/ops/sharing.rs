@@ -38,6 +38,14 @@ impl Team {
         team
     }
 
+    /// Lets the clone reach the server by the engine `engine`: ours needs an absolute path.
+    pub(super) fn reach_by(&self, name: &str, engine: &str) {
+        let server = self.path("server.git");
+        self.git(name, &["config", "remote.origin.url", server.to_str().expect("plain")]);
+        self.git(name, &["config", "remote.origin.checkpointEngine", engine]);
+        self.done(name, &["remote", "approve", "origin", "--yes"]);
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.world.root().join(name)
     }

@@ -99,6 +99,50 @@ fn a_checkpoint_is_not_sent_without_consent_or_with_a_secret() {
     assert_eq!(team.id("server.git", HISTORY), "");
 }
 
+/// Where git sends to, nothing is as the remote lists it: no commit that was not looked at is sent.
+#[rstest::rstest]
+fn a_server_that_lists_more_than_it_has_gets_no_history(
+    #[values(false, true)] with_history: bool,
+    #[values("main", "pull")] listed: &str,
+) {
+    let team = Team::of(&["a"]);
+    team.world.sh("cd ../a; printf -- '-----BEGIN RSA PRIVATE KEY-----\\nMIIEowIBAAKCAQEAx0123456789abcdefghijklmnopqrstuvwxyz\\n' >key
+        git add key; git commit -qm key; git rm -q key; git commit -qm none; git init -q --bare ../receives.git");
+    let head = team.git("a", &["rev-parse", "HEAD"]);
+    match listed {
+        "main" => team.git("a", &["push", "-q", "origin", "HEAD:main"]),
+        // It has it, and says so only to those who fetch.
+        _ => team.git("a", &["push", "-q", "origin", "HEAD:refs/pull/1/head"]),
+    };
+    team.git("a", &["config", "remote.origin.receivepack", "sh -c 'git receive-pack ../receives.git' --"]);
+    team.world.sh("cd ../a; echo new >new");
+    saved(&team, "a", "work");
+    let history = if with_history { &["--with-history"][..] } else { &[] };
+    let output = team.run("a", &[&["push", "--shadow", "origin"], history].concat());
+    let said = described(&output);
+    let has = team.world.try_git(&["-C", team.path("receives.git").to_str().expect("plain"), "cat-file", "-e", &head]);
+    assert!(!has.status.success(), "{said}");
+    // Alone, it can be sent if nothing was relied on.
+    let is_sent = listed == "pull" && !with_history;
+    assert_eq!(output.status.success(), is_sent, "{said}");
+    assert!(is_sent || said.contains("is not what it lists") || said.contains("looks as if it has a secret"), "{said}");
+}
+
+/// The slower one of two pushes of the same checkpoint finds it there.
+#[test]
+fn a_checkpoint_that_was_pushed_meanwhile_is_there() {
+    let team = Team::of(&["a"]);
+    team.world.sh("cd ../a; echo x >x");
+    let id = saved(&team, "a", "work");
+    let hook = team.path("server.git/hooks/pre-receive");
+    fs::create_dir_all(hook.parent().expect("it has one")).expect("made");
+    let name = format!("{SHARED}/{id}");
+    write_script(&hook, &format!("#!/bin/sh\nenv -u GIT_QUARANTINE_PATH git update-ref {name} main\n"));
+    let output = team.run("a", &["push", "--shadow"]);
+    let said = described(&output);
+    assert!(output.status.success() && said.contains("'origin' has ") && said.contains(" already"), "{said}");
+}
+
 #[test]
 fn what_a_server_refuses_is_said() {
     let team = Team::of(&["a"]);
@@ -129,7 +173,20 @@ fn what_a_server_refuses_is_said() {
 #[case::no_message("tree=$good; subject='x'")]
 fn hostile_checkpoints_are_refused(#[case] forge: &str) {
     let team = Team::of(&["a"]);
-    let id = "1234567890123456789012345678901234567890";
+    share_forged(&team, EVIL, forge);
+    let output = team.run("a", &["fetch", "--checkpoints"]);
+    let said = described(&output);
+    assert!(output.status.code() == Some(1) && said.contains("is refused"), "{said}");
+    assert_eq!(refs(&team, "a", "refs/checkpoints-remote/origin/shared"), [""; 0], "{said}");
+    assert!(!has_commit_of(&team, EVIL), "nothing of it is here");
+    team.assert_sound(&["a"]);
+}
+
+/// The id under which what is forged is shared.
+const EVIL: &str = "1234567890123456789012345678901234567890";
+
+/// Lets the server have a ref of the checkpoint `id` that leads to what the shell lines `forge` make.
+fn share_forged(team: &Team, id: &str, forge: &str) {
     // The server takes what it is given.
     team.world.sh(&format!(
         "cd ../server.git; export GIT_INDEX_FILE=$PWD/index GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x
@@ -141,15 +198,73 @@ fn hostile_checkpoints_are_refused(#[case] forge: &str) {
         commit=$(printf 'x\\n\\n%s\\nCheckpoint-Base: unborn\\n%b' \"$subject\" \"$more\" | git commit-tree $tree)
         git update-ref {SHARED}/{id} $commit"
     ));
-    let output = team.run("a", &["fetch", "--checkpoints"]);
-    let said = described(&output);
-    assert!(!output.status.success() && (said.contains("is refused") || said.contains("cannot fetch")), "{said}");
-    assert_eq!(refs(&team, "a", "refs/checkpoints-remote/origin/shared"), [""; 0], "{said}");
+}
+
+/// Returns true if the clone `a` has the commit that carries the checkpoint `id` in the server.
+fn has_commit_of(team: &Team, id: &str) -> bool {
     let commit = team.id("server.git", &format!("{SHARED}/{id}"));
     let a = team.path("a");
-    let has = team.world.try_git(&["-C", a.to_str().expect("plain"), "cat-file", "-e", &commit]);
-    assert!(!has.status.success(), "nothing of it is here");
+    team.world.try_git(&["-C", a.to_str().expect("plain"), "cat-file", "-e", &commit]).status.success()
+}
+
+/// One that is not as it should be, in whatever way, keeps none of the others away.
+#[rstest::rstest]
+#[case::no_message("tree=$good; subject='x'")]
+#[case::malformed("tree=$(printf '040000 .git\\0' | cat - $raw | git hash-object -w -t tree --literally --stdin)")]
+#[case::not_whole(
+    "tree=$(printf '100644 blob 0000000000000000000000000000000000000001\\tx\\n' | git mktree --missing)"
+)]
+fn the_others_are_fetched_beside_a_refused_one(#[case] forge: &str, #[values("auto", "git")] engine: &str) {
+    let team = Team::of(&["a", "b"]);
+    let mut good = Vec::new();
+    for name in ["one", "two", "three"] {
+        team.world.sh(&format!("cd ../b; echo {name} >{name}"));
+        good.push(saved(&team, "b", name));
+        team.done("b", &["push", "--shadow"]);
+    }
+    good.sort();
+    for id in [EVIL, "ffffffffffffffffffffffffffffffffffffffff"] {
+        share_forged(&team, id, forge);
+    }
+    team.reach_by("a", engine);
+    let output = team.run("a", &["fetch", "--checkpoints"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the checkpoint origin/12345678") && said.contains("origin/ffffffff"), "{said}");
+    assert!(said.contains(&format!("'git push origin :{SHARED}/{EVIL}' takes it back there")), "{said}");
+    let expected: Vec<String> = good.iter().map(|id| format!("refs/checkpoints-remote/origin/shared/{id}")).collect();
+    assert_eq!(refs(&team, "a", "refs/checkpoints-remote/origin/shared"), expected, "{said}");
+    assert!(!has_commit_of(&team, EVIL), "nothing of the refused one is here");
+    let output = team.run("a", &["fetch", "--checkpoints", "--json"]);
+    let fetched: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &fetched["checkpoints"]), (Some(1), &serde_json::json!([])), "{fetched}");
+    let refused = &fetched["refused"];
+    assert_eq!((&refused[0]["id"], refused.as_array().map(Vec::len)), (&EVIL.into(), Some(2)), "{fetched}");
+    assert_eq!(refused[0]["ref"], format!("{SHARED}/{EVIL}"), "{fetched}");
+    team.done("a", &["restore", &format!("origin/{}", good[0])]);
     team.assert_sound(&["a"]);
+    // Once they are gone there, nothing is left to refuse.
+    for name in [EVIL, "ffffffffffffffffffffffffffffffffffffffff"] {
+        team.git("server.git", &["update-ref", "-d", &format!("{SHARED}/{name}")]);
+    }
+    assert!(team.done("a", &["fetch", "--checkpoints"]).contains("no checkpoint is new"));
+}
+
+/// What is shared has the same files as the worktree of the one who fetches it, or is what that one has shared.
+#[rstest::rstest]
+fn what_is_here_already_is_fetched_all_the_same(#[values("auto", "git")] engine: &str) {
+    let team = Team::of(&["a", "b"]);
+    for name in ["a", "b"] {
+        team.world.sh(&format!("cd ../{name}; mkdir -p d; echo same >d/same; >empty; echo {name} >own"));
+        saved(&team, name, "work");
+        team.done(name, &["push", "--shadow"]);
+        team.reach_by(name, engine);
+    }
+    for name in ["a", "b"] {
+        team.done(name, &["fetch", "--checkpoints"]);
+        assert_eq!(refs(&team, name, "refs/checkpoints-remote/origin/shared").len(), 2);
+    }
+    team.assert_sound(&["a", "b"]);
 }
 
 /// Refs of another tool, and of other shapes, are none of ours.
@@ -162,4 +277,112 @@ fn refs_of_others_are_left_alone() {
     }
     assert!(team.done("a", &["fetch", "--checkpoints"]).contains("no checkpoint is new"));
     assert_eq!(refs(&team, "a", "refs/checkpoints-remote"), [""; 0]);
+}
+
+#[test]
+fn a_push_names_what_the_checkpoint_has_skipped() {
+    let team = Team::of(&["a"]);
+    team.git("a", &["config", "checkpoint.save.max-file-size", "10"]);
+    team.world.sh("cd ../a; echo small >small; echo 'larger than that' >large");
+    saved(&team, "a", "work");
+    let said = described(&team.run("a", &["push", "--shadow"]));
+    assert!(said.contains("has left out 'large': others do not get it"), "{said}");
+    assert!(team.done("a", &["push", "--shadow", "--json"]).contains("\"skipped\":[\"large\"]"));
+}
+
+/// What is damaged lets git itself fail: `fetch` and `doctor --fix` set it aside, and the next fetch gets it anew.
+#[rstest::rstest]
+#[case::missing("0123456789012345678901234567890123456789\n")]
+#[case::garbage("garbage\n")]
+fn a_damaged_ref_of_a_shared_checkpoint_is_set_aside(
+    #[case] content: &str,
+    #[values("refs/checkpoints-remote/origin/shared", SHARED)] below: &str,
+    #[values("doctor", "fetch")] command: &str,
+) {
+    let is_tracking = below != SHARED;
+    if command == "fetch" && !is_tracking {
+        return;
+    }
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("cd ../a; echo changed >f");
+    let id = saved(&team, "a", "work");
+    team.done("a", &["push", "--shadow"]);
+    team.done("b", &["fetch", "--checkpoints"]);
+    let name = format!("{below}/{id}");
+    let file = team.path("b/.git").join(&name);
+    fs::create_dir_all(file.parent().expect("it has one")).expect("made");
+    fs::write(&file, content).expect("written");
+    let output = team.run("b", &["doctor"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&name) && said.contains("the shared checkpoint cannot all be read"), "{said}");
+    let words = if command == "doctor" { vec!["doctor", "--fix"] } else { vec!["fetch", "--checkpoints"] };
+    let said = described(&team.run("b", &words));
+    assert!(said.contains(&name) && (said.contains("set aside") || said.contains("its file was moved")), "{said}");
+    assert_eq!(file.exists(), command == "fetch");
+    assert!(!described(&team.run("b", &["doctor"])).contains(&name));
+    team.git("b", &["gc", "-q", "--prune=now"]);
+    team.git("b", &["fetch", "-q", "origin"]);
+    if is_tracking {
+        team.done("b", &["fetch", "--checkpoints"]);
+        team.done("b", &["restore", &format!("origin/{id}")]);
+    }
+    let kept = team.world.sh("cd ../b/.git/checkpoint/damaged; cat *");
+    assert_eq!(kept, content);
+    team.assert_sound(&["b"]);
+}
+
+/// A file or a directory of it is gone; what its base has is not looked at.
+#[rstest::rstest]
+#[case::file("f")]
+#[case::directory("d")]
+fn what_a_shared_checkpoint_has_lost_is_found(#[case] path: &str) {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("cd ../a; echo changed >f; mkdir d; echo new >d/new");
+    let id = saved(&team, "a", "work");
+    team.done("a", &["push", "--shadow"]);
+    team.done("b", &["fetch", "--checkpoints"]);
+    let name = format!("refs/checkpoints-remote/origin/shared/{id}");
+    assert!(!described(&team.run("b", &["doctor"])).contains(&name));
+    let lost = team.git("b", &["rev-parse", &format!("{name}:{path}")]);
+    team.world.sh(&format!(
+        "cd ../b; for pack in .git/objects/pack/*.pack; do mv $pack .; git unpack-objects -q <${{pack##*/}}; rm ${{pack##*/}}; done
+        rm -f .git/objects/pack/* .git/objects/$(echo {lost} | sed 's,..,&/,')"
+    ));
+    let said = described(&team.run("b", &["doctor"]));
+    assert!(said.contains(&name) && said.contains("cannot all be read"), "{said}");
+    team.done("b", &["doctor", "--fix"]);
+    team.git("b", &["gc", "-q"]);
+    team.done("b", &["fetch", "--checkpoints"]);
+    team.done("b", &["restore", &format!("origin/{id}")]);
+    team.assert_sound(&["b"]);
+}
+
+/// Its message says who took the last step, and not who made the others: nothing counts as the one's who restores it, nor as an agent's.
+#[rstest::rstest]
+#[case::agent(true)]
+#[case::person(false)]
+fn what_is_restored_has_an_unknown_author(#[case] is_of_agent: bool) {
+    let team = Team::of(&["a", "b"]);
+    let work = if is_of_agent {
+        "git checkpoint session prompt s --agent claude-code -q -m x; printf 'first line\\nsecond line\\n' >new; git checkpoint session stop s -q"
+    } else {
+        "printf 'first line\\nsecond line\\n' >new; git checkpoint save -q"
+    };
+    team.world.sh(&format!("cd ../a; {work}"));
+    let sent: serde_json::Value = serde_json::from_str(&team.done("a", &["push", "--shadow", "--json"])).expect("JSON");
+    let id = sent["checkpoints"][0]["id"].as_str().expect("an id").to_owned();
+    team.done("b", &["fetch", "--checkpoints"]);
+    team.done("b", &["restore", &format!("origin/{id}")]);
+    // An agent has a part in the commit, so that it gets a record; what is in no checkpoint is a person's.
+    team.world.sh("cd ../b; git checkpoint session prompt t --agent codex -q -m x; echo agents >of-agent; git checkpoint session stop t -q
+        echo own >own; git add -A; git commit -qm work");
+    let owners = |path: &str| -> Vec<String> {
+        let blamed: serde_json::Value =
+            serde_json::from_str(&team.done("b", &["blame", "--json", path])).expect("JSON");
+        let lines = blamed["lines"].as_array().expect("lines").clone();
+        lines.iter().map(|line| line["owner"].as_str().expect("a word").to_owned()).collect()
+    };
+    assert_eq!(owners("new"), ["unknown"]);
+    assert_eq!([owners("own"), owners("of-agent")].concat(), ["human", "agent"]);
 }

@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Lets git's side of a fetch, on this machine, send the pack `evil.pack`, whatever it was asked for.
-fn with_forged_packs(team: &Team) {
+pub(super) fn with_forged_packs(team: &Team) {
     write_script(
         &team.path("packs"),
         &format!("#!/bin/sh\ncat >/dev/null\ncat '{}'\n", team.path("evil.pack").display()),
@@ -24,7 +24,7 @@ fn with_forged_packs(team: &Team) {
     std::fs::write(team.path("gitconfig"), text).expect("written");
 }
 
-fn run(team: &Team, words: &[&str]) -> Output {
+pub(super) fn run(team: &Team, words: &[&str]) -> Output {
     let mut command = team.world.command(program());
     command.current_dir(team.path("a")).env("GIT_CONFIG_GLOBAL", team.path("gitconfig"));
     command.args(words).output().expect("the program runs")

@@ -7,11 +7,14 @@ use std::{
     os::unix::ffi::OsStringExt as _,
     path::Path,
     process::{Command, Stdio},
+    sync::Arc,
 };
 
 use bstr::ByteSlice as _;
 
-use super::super::{Repo, environment, process::REDIRECTIONS, received::Received, subprocess::Subprocess};
+use super::super::{
+    Repo, environment, patience::Patience, process::REDIRECTIONS, received::Received, subprocess::Subprocess,
+};
 
 impl Repo {
     /// Starts git with `arguments`, connected to us by its standard input and output. It writes objects to `received`; what it says
@@ -70,7 +73,7 @@ impl Repo {
             command.env_remove(name);
         }
         command.args(["upload-pack", "--"]).arg(path).env("GIT_PROTOCOL", "version=2");
-        self.start_to_end(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr))
+        self.start_within(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr), self.patience())
     }
 
     /// Starts git's remote helper of `scheme` for `url`, as git does: with the user's settings and credentials, and with questions
@@ -83,6 +86,11 @@ impl Repo {
     ) -> io::Result<Subprocess> {
         let mut command = self.git_in_any_language(["-c", "protocol.version=2", &format!("remote-{scheme}")]);
         Self::let_git_ask(command.args([url, url]).env_remove("GIT_OPTIONAL_LOCKS"));
-        self.start_to_end(command.stdin(Stdio::piped()).stderr(stderr))
+        self.start_within(command.stdin(Stdio::piped()).stderr(stderr), self.patience())
+    }
+
+    /// Returns the patience with a program that carries a connection.
+    fn patience(&self) -> Patience {
+        Patience::with_pipes(self.interrupt.limits(), Arc::clone(&self.counter))
     }
 }

@@ -23,7 +23,7 @@ use gix_protocol::transport::{
 };
 
 use super::{
-    super::{Repo, environment, said::shown, subprocess::Subprocess},
+    super::{Repo, environment, patience::is_stalled, said::shown, subprocess::Subprocess},
     packets::{Heard, Packets},
 };
 use crate::error::{Context as _, Error, Kind, Result};
@@ -84,7 +84,8 @@ impl Tunnel {
 
     /// Returns `error` with what the programs have said that carry the connection, which know more of what went wrong.
     pub(super) fn why(&self, error: Error) -> Error {
-        why(error, self.text())
+        // They do not know why they were ended.
+        if is_stalled(&error) { self.why_also(error) } else { why(error, self.text()) }
     }
 
     /// The same, and what `error` says itself stays its cause.

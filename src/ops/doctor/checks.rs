@@ -58,6 +58,10 @@ pub(super) fn objects_aside(repo: &Repo, fix: bool) -> Option<Problem> {
 pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
+        // They have their own check.
+        if refname::shared_id(&name).is_some() {
+            continue;
+        }
         let Some(id) = id else {
             let hint = without_id(repo, &name);
             problems.push(Problem::new("ref-broken", name, "it cannot be read").hint(hint));

@@ -1,4 +1,4 @@
-//! Checks of the refs that follow the logs of remotes.
+//! Checks of what was fetched from remotes: their logs, and the checkpoints that others have shared.
 
 use super::problem::Problem;
 use crate::{
@@ -39,6 +39,47 @@ pub(super) fn logs(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
         };
         let hint = format!("'git checkpoint doctor --fix' and '{fetch}' get it anew");
         problems.push(Problem { fixed, ..Problem::new("fetched-log-broken", name, message).hint(hint) });
+    }
+    Ok(problems)
+}
+
+/// Checkpoints that were shared and are damaged, as they were fetched, or in this repository itself if others share them here; `fix`
+/// sets their refs aside, at which git would stop.
+pub(super) fn checkpoints(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
+    const CODE: &str = "shared-checkpoint-broken";
+    let mut problems = Vec::new();
+    let refs = [repo.sound_and_broken_refs(refname::FETCHED)?, repo.sound_and_broken_refs(refname::SHARED)?].concat();
+    for (name, id) in refs {
+        let remote = match refname::fetched_checkpoint(&name) {
+            Some((remote, _)) => Some(remote),
+            None if refname::shared_id(&name).is_some() => None,
+            None => continue,
+        };
+        let is_damaged = match id.map_or(Ok(true), |id| remotes::is_checkpoint_damaged(repo, id)) {
+            Ok(is_damaged) => is_damaged,
+            Err(error) => {
+                problems.push(Problem::unlooked(CODE, &name, &error));
+                continue;
+            }
+        };
+        if !is_damaged {
+            continue;
+        }
+        let fixed = fix && remotes::set_aside(repo, &name, id)?;
+        let again = match remote {
+            Some(remote) => {
+                let remote = shell_word(&printable(remote.as_str().into()));
+                format!("'git checkpoint fetch --checkpoints {remote}' gets it anew")
+            }
+            None => "the one who has shared it can push it again".to_owned(),
+        };
+        let message = if fixed {
+            format!("the shared checkpoint could not all be read, and was set aside: {again}")
+        } else {
+            "the shared checkpoint cannot all be read".to_owned()
+        };
+        let hint = format!("git stops at such a ref; 'git checkpoint doctor --fix' sets it aside, then {again}");
+        problems.push(Problem { fixed, ..Problem::new(CODE, name, message).hint(hint) });
     }
     Ok(problems)
 }

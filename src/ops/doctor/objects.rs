@@ -1,7 +1,7 @@
 //! Checks that all objects behind our refs exist: trees, files, and the side commits of checkpoints.
 //!
 //! git walks all our refs at once, except what other refs reach too. Only if something is missing do we walk each ref by
-//! itself. The log of records has its own check.
+//! itself. The log of records has its own check, and so have shared checkpoints.
 
 use std::process::Output;
 
@@ -28,7 +28,8 @@ const MOST_NAMED: usize = 20;
 pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
     let mut tips = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
-        if name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS) {
+        let has_own_check = name.starts_with(refname::TRANSCRIPTS) || refname::shared_id(&name).is_some();
+        if name == refname::HISTORY || has_own_check {
             continue;
         }
         // Refs that lead nowhere are reported already.

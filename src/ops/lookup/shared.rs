@@ -1,11 +1,12 @@
 //! Finds checkpoints that were fetched from a remote: `<remote>/<id>`.
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{path_text::shell_word, refname},
+    model::{checkpoint::Origin, contributor::Contributor, path_text::shell_word, refname, shared},
 };
 
 /// Returns the remote, and the beginning of an id, that `text` may name.
@@ -30,6 +31,14 @@ pub(super) fn find(repo: &Repo, text: &str) -> Result<Option<ObjectId>> {
         several => Err(Error::user(format!("'{text}' is ambiguous: {} checkpoints match", several.len()))
             .with_hint("more digits of the id tell them apart")),
     }
+}
+
+/// Returns the author of what a restore of the commit `id` brings, if that carries a checkpoint of another clone: unknown, since its
+/// message says who took the last step to it, and not who made the others.
+pub(crate) fn author_of(repo: &Repo, id: ObjectId) -> Option<Origin> {
+    let message = repo.with_commit(id, |commit| commit.message.to_owned()).ok()?;
+    shared::id_in(message.to_str().ok()?)?;
+    Some(Origin { contributor: Contributor::Unknown, ..Origin::default() })
 }
 
 /// Adds to `error`, of a `text` that names nothing, how to get a checkpoint of the remote that it begins with.

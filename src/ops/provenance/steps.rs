@@ -84,6 +84,9 @@ fn steps_beside(
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        // What a checkpoint of another clone has brought, or one that is gone, has the authors that the restore has noted: unknown ones.
+        let is_from_elsewhere =
+            put_back.is_some() && source.is_none() && checkpoint.origin.contributor == Contributor::Unknown;
         let mut back = Vec::new();
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
             let is_kept = checkpoint.origin.carried.is_some();
@@ -127,12 +130,14 @@ fn steps_beside(
             // that earlier steps have deleted, the replay gives them back to their authors.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let before_id = checkpoint.before_id();
+            let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
             let (origin, moved) = match moved(repo, &checkpoint) {
+                _ if is_from_elsewhere => (unknown, None),
                 _ if !is_own => (Origin::default(), None),
                 Ok(moved) => (checkpoint.origin, moved),
                 Err(error) => {
                     tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
-                    (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
+                    (unknown, None)
                 }
             };
             let taken = Some((checkpoint.seconds, before_id));

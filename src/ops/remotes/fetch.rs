@@ -6,10 +6,10 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    fetch_shared::{FetchedCheckpoint, fetch_shared},
+    fetch_shared::{FetchedCheckpoint, RefusedCheckpoint, fetch_shared},
     join::join_trees,
     known::{Remote, to_fetch_from},
-    shape::{beyond, check_log},
+    shape::{LONGEST_LINE, beyond, check_log},
     to_fetch::note_asked,
     tracking::{Joining, set_damaged_aside},
 };
@@ -56,6 +56,8 @@ pub(crate) struct Fetched {
     pub(crate) new_records: usize,
     /// The checkpoints that were fetched.
     pub(crate) checkpoints: Vec<FetchedCheckpoint>,
+    /// The checkpoints that were not.
+    pub(crate) refused: Vec<RefusedCheckpoint>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
 }
@@ -86,7 +88,7 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
     let remote = to_fetch_from(context, options.remote.as_deref())?;
     let mut fetched = fetch_logs(context, &remote, options)?;
     if options.checkpoints {
-        fetched.checkpoints = fetch_shared(context, &remote, options.dry_run)?;
+        (fetched.checkpoints, fetched.refused) = fetch_shared(context, &remote, options.dry_run)?;
     }
     Ok(fetched)
 }
@@ -218,6 +220,7 @@ pub(super) fn fetch_listed(
         refs,
         new_records,
         checkpoints: Vec::new(),
+        refused: Vec::new(),
         damaged,
     })
 }
@@ -318,7 +321,7 @@ impl Wanted<'_> {
             Kind::Corrupt | Kind::Internal if !self.known.is_empty() => self.check(seen, &[], &mut note),
             _ => Err(error),
         })?;
-        borrowed.extend(beyond(repo, &self.known, ours)?);
+        borrowed.extend(beyond(repo, &self.known, LONGEST_LINE, ours)?);
         Ok(())
     }
 

@@ -12,8 +12,8 @@ use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    shape::{checked, foreign},
-    versions::{PURGED, Version, Versions, are_rewritten},
+    shape::{TOO_MANY_VERSIONS, checked, foreign},
+    versions::{MOST_BESIDE, PURGED, Version, Versions, are_rewritten},
 };
 use crate::{
     error::{Error, Result},
@@ -242,6 +242,10 @@ impl Join<'_, '_> {
         }
         let mut versions = Versions::default();
         for side in [&ours, &theirs] {
+            self.repo.check_interrupt()?;
+            if side.others.len() > MOST_BESIDE {
+                return Err(foreign(&self.path_of(b"others"), TOO_MANY_VERSIONS));
+            }
             if !side.version.is_empty() {
                 versions.add(Version::read(self.repo, side.version.clone())?);
             }
@@ -251,6 +255,9 @@ impl Join<'_, '_> {
             }
         }
         let (shown, beside) = versions.split();
+        if beside.len() > MOST_BESIDE {
+            return Err(foreign(&self.path_of(b"others"), TOO_MANY_VERSIONS));
+        }
         let mut others = Vec::new();
         for version in &beside {
             let id = add_tree(self.repo, version.entries.clone(), self.objects)?;

@@ -2,6 +2,7 @@
 //!
 //! The approval is for the URLs that git pushes to at that moment, and is kept where no commit and no included file can write it.
 
+use gix::ObjectId;
 use serde::Serialize;
 
 use crate::{
@@ -215,6 +216,19 @@ fn only_approved(context: &Context) -> Result<String> {
             Err(changed.map_or_else(|| Error::refused("no remote is approved").with_hint(APPROVE), refused))
         }
     }
+}
+
+/// Returns the branches that `remote` is known to have, as git has fetched them from there or pushed them, and their commits, as far as
+/// these are here. What a server says that it has is no proof: it may say so of all commits whose ids it knows.
+pub(super) fn branches_of(repo: &Repo, remote: &Remote) -> Result<Vec<(String, ObjectId)>> {
+    let namespace = |name: &str| format!("refs/remotes/{name}/");
+    let own = namespace(&remote.name);
+    // The name of another remote may begin with this one and a slash.
+    let others: Vec<String> = repo.remote_names()?.iter().map(|name| namespace(name)).collect();
+    let is_of_other = |name: &str| others.iter().any(|other| other.len() > own.len() && name.starts_with(other));
+    let mut branches = repo.refs_below(&own)?;
+    branches.retain(|(name, id)| !is_of_other(name) && repo.is_commit(*id).unwrap_or(false));
+    Ok(branches.into_iter().map(|(name, id)| (name[own.len()..].to_owned(), id)).collect())
 }
 
 const ADD: &str = "'git checkpoint remote add <name> <url>' adds one for records alone";

@@ -34,6 +34,7 @@ pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
 pub(crate) use push::{PushOptions, Sent, SentRef, list_to_push, push, send};
 pub(crate) use push_shared::{ShareOptions, Shared, share};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
+pub(crate) use shared::is_checkpoint_damaged;
 pub(crate) use sync::sync;
 pub(crate) use to_fetch::{ToFetch, to_fetch};
 pub(crate) use tracking::{is_damaged, set_aside};

@@ -1,16 +1,16 @@
 //! `push --checkpoint`: sends checkpoints, each alone, in a commit that has its files.
 //!
-//! If the remote has the commit that a checkpoint stands on, or with `with_history`, that is the parent: then only what differs from it
+//! If the remote is known to have the commit that a checkpoint stands on, or with `with_history`, that is the parent: then only what differs from it
 //! is sent. Else the commit has no parent, and all files are sent, but no other commit.
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 use serde::Serialize;
 
 use super::{
-    known::{Remote, to_send_to},
+    known::{Remote, branches_of, to_send_to},
     shape::{NewObject, new_objects},
-    shared::{LARGEST, LARGEST_FILE, check, named},
+    shared::{LARGEST, LARGEST_FILE, LONGEST_PATH, check, named},
 };
 use crate::{
     error::{Error, Result},
@@ -22,15 +22,17 @@ use crate::{
         transfer::Outcome,
         written::Written,
     },
-    model::{checkpoint::Checkpoint, id_text, redact, refname, shared},
+    model::{
+        checkpoint::Checkpoint,
+        id_text,
+        path_text::{printable, shell_word},
+        redact, refname, shared,
+    },
     ops::{Context, lookup},
 };
 
 /// How much older than a commit those that build on it may be, in seconds: clocks differ.
 const SLACK: i64 = 24 * 3600;
-
-/// No id and path of a file on a disk need more.
-const LONGEST_PATH: usize = 8 << 10;
 
 /// What to send, and where.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +83,8 @@ pub(crate) struct SharedCheckpoint {
     pub(crate) bytes: u64,
     /// How many commits of the branch were sent with it.
     pub(crate) commits: usize,
+    /// Paths that the checkpoint has left out: to others they are absent.
+    pub(crate) skipped: Vec<String>,
 }
 
 /// Sends checkpoints.
@@ -110,6 +114,9 @@ pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared>
     Ok(Shared { version: 1, remote: name, urls, dry_run: options.dry_run, checkpoints: sent, said })
 }
 
+/// How many branches of the remote git is to find there as they are known here.
+const MOST_ANCHORS: usize = 8;
+
 fn send(
     context: &Context,
     remote: &Remote,
@@ -118,18 +125,55 @@ fn send(
     listed: &[(String, ObjectId)],
     options: &ShareOptions,
 ) -> Result<(SharedCheckpoint, Vec<String>)> {
+    let anchors = anchors(&context.repo, remote, checkpoint, listed, options.with_history)?;
+    match send_beside(context, remote, address, checkpoint, listed, options, &anchors) {
+        // Then git cannot be sure of what is there, and sends all.
+        Err(error) if !anchors.is_empty() && error.causes().iter().any(|it| it.contains("not support --atomic")) => {
+            send_beside(context, remote, address, checkpoint, listed, options, &[])
+        }
+        sent => sent,
+    }
+}
+
+/// Returns branches of `remote` that it lists, and that are known to be there: what they lead to need not be sent, and is not looked at.
+/// One that has the commit which `checkpoint` stands on, or else some if that is to be sent `with_history`.
+///
+/// What the remote lists is not enough: it could have the history sent that it claims to have. Nor is what is known here: git may send it to
+/// another repository than it fetches from. So git looks at these branches once more where it sends to.
+fn anchors(
+    repo: &Repo,
+    remote: &Remote,
+    checkpoint: &Checkpoint,
+    listed: &[(String, ObjectId)],
+    with_history: bool,
+) -> Result<Vec<(String, ObjectId)>> {
+    let branches = branches_of(repo, remote)?.into_iter().map(|(name, id)| (format!("refs/heads/{name}"), id));
+    let mut anchors: Vec<(String, ObjectId)> = branches.filter(|branch| listed.contains(branch)).collect();
+    let base = checkpoint.base.commit_id().filter(|base| repo.is_commit(*base).unwrap_or(false));
+    for (at, (_, id)) in anchors.iter().enumerate() {
+        if base.map_or(Ok(false), |base| repo.reaches(vec![*id], base, SLACK))? {
+            return Ok(vec![anchors.swap_remove(at)]);
+        }
+    }
+    // Without a parent, there is no history to send.
+    anchors.truncate(if with_history { MOST_ANCHORS } else { 0 });
+    Ok(anchors)
+}
+
+fn send_beside(
+    context: &Context,
+    remote: &Remote,
+    address: &ExactAddress,
+    checkpoint: &Checkpoint,
+    listed: &[(String, ObjectId)],
+    options: &ShareOptions,
+    anchors: &[(String, ObjectId)],
+) -> Result<(SharedCheckpoint, Vec<String>)> {
     let repo = &context.repo;
     let name = refname::shared_ref(checkpoint.id);
-    // What others say that they have, and what that leads to, as far as it is here as well.
-    let is_here = |id: &ObjectId| repo.is_commit(*id).unwrap_or(false);
-    let there: Vec<ObjectId> = listed.iter().map(|(_, id)| *id).filter(is_here).collect();
-    let base = checkpoint.base.commit_id().filter(|base| is_here(base));
-    // Not what the other side says: it could have the history sent that it claims to have. What was exchanged with it is known here.
-    let branches = repo.refs_below(&format!("refs/remotes/{}/", remote.name))?;
-    let exchanged: Vec<ObjectId> = branches.into_iter().map(|(_, id)| id).filter(is_here).collect();
-    let is_there =
-        |base: ObjectId| Ok(repo.reaches(exchanged.clone(), base, SLACK)? && repo.reaches(there.clone(), base, SLACK)?);
-    let is_base_there = base.map_or(Ok(false), is_there)?;
+    let there: Vec<ObjectId> = anchors.iter().map(|(_, id)| *id).collect();
+    let base = checkpoint.base.commit_id().filter(|base| repo.is_commit(*base).unwrap_or(false));
+    let is_base_there = base.map_or(Ok(false), |base| repo.reaches(there.clone(), base, SLACK))?;
     let parent = base.filter(|_| is_base_there || options.with_history);
     let (commit, written) = write(repo, checkpoint, parent)?;
     check(repo, commit, checkpoint.id)?;
@@ -142,17 +186,25 @@ fn send(
         files: 0,
         bytes: 0,
         commits: 0,
+        skipped: skipped_by(repo, checkpoint)?,
     };
     let mut said = Vec::new();
     if one.is_new {
         look(repo, &mut one, &there, !options.no_scan)?;
         if !options.dry_run {
-            said = push(repo, remote, address, &one)?;
+            said = push(repo, remote, address, &mut one, anchors)?;
         }
     }
     // From here on, the remote keeps it.
     written.check_and_release()?;
     Ok((one, said))
+}
+
+/// Returns the paths that `checkpoint` has left out.
+fn skipped_by(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<String>> {
+    let Some(side_id) = checkpoint.side_id else { return Ok(Vec::new()) };
+    let skipped = repo.read_side(side_id)?.manifest.skipped;
+    Ok(skipped.iter().map(|skipped| printable(skipped.path.as_bstr())).collect())
 }
 
 /// Writes the commit that carries `checkpoint`. It depends on nothing but that and `parent`.
@@ -217,14 +269,35 @@ fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
     Ok(())
 }
 
-fn push(repo: &Repo, remote: &Remote, address: &ExactAddress, one: &SharedCheckpoint) -> Result<Vec<String>> {
-    let report = address.push(repo, one.commit, &one.name, None)?;
-    match report.refs.iter().find(|it| it.name == one.name).map(|it| &it.outcome) {
+fn push(
+    repo: &Repo,
+    remote: &Remote,
+    address: &ExactAddress,
+    one: &mut SharedCheckpoint,
+    anchors: &[(String, ObjectId)],
+) -> Result<Vec<String>> {
+    let report = address.push_beside(repo, one.commit, &one.name, anchors)?;
+    let outcome = |name: &str| report.refs.iter().find(|it| it.name == name).map(|it| &it.outcome);
+    let is_moved = |(name, _): &(String, ObjectId)| matches!(outcome(name), Some(Outcome::Refused(_)));
+    match outcome(&one.name) {
         Some(Outcome::Done | Outcome::Same) => Ok(report.said),
         Some(Outcome::Refused(why)) => {
+            if address.list(repo, &one.name)?.iter().any(|(name, _)| *name == one.name) {
+                // Another push of the same checkpoint was faster.
+                one.is_new = false;
+                return Ok(report.said);
+            }
             let said = format!("{why}\n{}", report.errors).trim_end().to_owned();
+            let hint = match anchors.iter().find(|anchor| is_moved(anchor)) {
+                Some((branch, _)) => format!(
+                    "where it receives, '{branch}' is not what it lists: nothing was sent; 'git fetch {}' and then the same command \
+                     again, or 'git checkpoint remote add' with the other URL",
+                    shell_word(&remote.name)
+                ),
+                None => "the server's rules decide that; nothing here has changed".to_owned(),
+            };
             Err(Error::refused(format!("'{}' has refused '{}'", remote.name, one.name))
-                .with_hint("the server's rules decide that; nothing here has changed")
+                .with_hint(hint)
                 .with_cause(said))
         }
         None => Err(Error::internal(format!("git does not say whether '{}' was pushed", one.name))

@@ -8,6 +8,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
+use super::versions::MOST_BESIDE;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{
@@ -145,19 +146,28 @@ pub(super) fn new_objects(
     })
 }
 
-/// Returns those of `ids` that the commits `known` of a log do not lead to.
-pub(super) fn beyond(repo: &Repo, known: &[ObjectId], mut ids: HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+/// Returns those of `ids` that the commits `known` do not lead to. No id with its path is longer than `longest`.
+pub(super) fn beyond(
+    repo: &Repo,
+    known: &[ObjectId],
+    longest: usize,
+    mut ids: HashSet<ObjectId>,
+) -> Result<HashSet<ObjectId>> {
     if ids.is_empty() || known.is_empty() {
         return Ok(ids);
     }
     let input: String = known.iter().map(|id| format!("{id}\n")).collect();
-    repo.lines_of_git(&["rev-list", "--objects", "--stdin"], input.as_bytes(), LONGEST_LINE, &mut |line| {
+    repo.lines_of_git(&["rev-list", "--objects", "--stdin"], input.as_bytes(), longest, &mut |line| {
+        repo.check_interrupt()?;
         let id = line.split_once_str(" ").map_or(line, |(id, _)| id);
         ids.remove(&ObjectId::from_hex(id).context(Kind::Internal, || "git lists objects without ids".into())?);
         Ok(if ids.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(ids)
 }
+
+/// What is wrong with a record that has more than [`MOST_BESIDE`] of them.
+pub(super) const TOO_MANY_VERSIONS: &str = "there are more than 64 other versions of the record";
 
 /// No id and path of a log need more.
 pub(super) const LONGEST_LINE: usize = 1_000;
@@ -228,7 +238,11 @@ impl Check<'_> {
                 of_known.entry(entry.name).or_default().push(entry.id);
             }
         }
-        for entry in self.repo.read_tree(id)? {
+        let entries = self.repo.read_tree(id)?;
+        if place == Place::Others && entries.len() > MOST_BESIDE {
+            return Err(foreign(path, TOO_MANY_VERSIONS));
+        }
+        for entry in entries {
             let mut full = path.clone();
             full.extend_from_slice(if path.is_empty() { b"" } else { b"/" });
             full.extend_from_slice(&entry.name);

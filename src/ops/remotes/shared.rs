@@ -11,7 +11,7 @@ use gix::ObjectId;
 use super::shape::foreign;
 use crate::{
     error::{Error, Result},
-    git::{Repo, checkout_names::is_valid_path, whole_tree::DIRECTORY},
+    git::{Repo, checkout_names::is_valid_path, readable::Reader, whole_tree::DIRECTORY},
     model::{path_text::printable, shared},
 };
 
@@ -23,6 +23,8 @@ pub(super) const LARGEST: u64 = 1 << 30;
 const MOST_FILES: usize = 2_000_000;
 const DEEPEST: usize = 200;
 const TOO_MANY: &str = "there are too many files or directories";
+/// No id and path of a file on a disk need more.
+pub(super) const LONGEST_PATH: usize = 8 << 10;
 /// The longest message.
 const LONGEST_MESSAGE: usize = 1 << 20;
 
@@ -48,6 +50,35 @@ pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
     }
     let mut check = Check { repo, seen: HashMap::new(), files: 0 };
     check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0).map(drop)
+}
+
+/// Returns true if something that the commit `commit`, which carries a checkpoint, has beside the one that it stands on is missing or
+/// damaged, or that one is.
+///
+/// # Errors
+/// If something may be whole, and cannot be read now.
+pub(crate) fn is_checkpoint_damaged(repo: &Repo, commit: ObjectId) -> Result<bool> {
+    if is_commit_damaged(repo, commit)? {
+        return Ok(true);
+    }
+    let parents: Vec<ObjectId> = repo.with_commit(commit, |commit| commit.parents().collect())?;
+    let mut base = repo.empty_tree_id();
+    for parent in parents {
+        if repo.is_commit_lost(parent)? {
+            return Ok(true);
+        }
+        base = repo.tree_of_commit(parent)?;
+    }
+    // What was promised may be fetched at any time.
+    Ok(!repo.is_partial_clone() && !Reader::new(repo).is_whole(repo.tree_of_commit(commit)?, base)?)
+}
+
+/// Returns true if the commit `commit` or its tree is missing or damaged.
+///
+/// # Errors
+/// If they may be whole, and cannot be read now.
+pub(super) fn is_commit_damaged(repo: &Repo, commit: ObjectId) -> Result<bool> {
+    Ok(repo.is_commit_lost(commit)? || !repo.is_whole(repo.tree_of_commit(commit)?)?)
 }
 
 struct Check<'r> {

@@ -2,7 +2,10 @@
 
 use gix::ObjectId;
 
-use super::join::{Differences, join_commits};
+use super::{
+    join::{Differences, join_commits},
+    shared::is_commit_damaged,
+};
 use crate::{
     error::{Context as _, Kind, Result},
     git::{
@@ -47,16 +50,22 @@ pub(crate) fn is_damaged(repo: &Repo, tip: ObjectId) -> Result<bool> {
 /// them.
 pub(super) fn set_damaged_aside(repo: &Repo, remote: &str) -> Result<Vec<String>> {
     let mut aside = Vec::new();
+    let is_checkpoint = |name: &str| refname::fetched_checkpoint(name).is_some_and(|(of, _)| of == remote);
     for name in repo.refs_without_id(refname::FETCHED) {
-        if refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
+        if is_checkpoint(&name) || refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
             aside.extend(set_aside(repo, &name, None)?.then_some(name));
         }
     }
-    for (name, id) in logs_of(repo, remote)? {
-        if is_unreadable(repo, id) {
-            set_aside(repo, &name, Some(id))?;
-            aside.push(name);
+    let mut damaged = logs_of(repo, remote)?;
+    damaged.retain(|(_, id)| is_unreadable(repo, *id));
+    for (name, id) in repo.refs_below(&refname::fetched_shared(remote))? {
+        if is_checkpoint(&name) && is_commit_damaged(repo, id)? {
+            damaged.push((name, id));
         }
+    }
+    for (name, id) in damaged {
+        set_aside(repo, &name, Some(id))?;
+        aside.push(name);
     }
     Ok(aside)
 }

@@ -110,6 +110,10 @@ impl Content {
     }
 }
 
+/// The most versions of a record that are kept beside the one that is shown. One comes into being only if two clones complete the same
+/// record in different ways; each is compared with each.
+pub(super) const MOST_BESIDE: usize = 64;
+
 /// What a purge writes in the place of a text.
 pub(super) const PURGED: &str = "[purged]";
 

@@ -35,7 +35,7 @@ use crate::{
         Context, Worktree,
         chain::shadows,
         enter::Purpose,
-        restored_target,
+        lookup, restored_target,
         save::{self, Author, Hold, OwnSteps, SavedAndSeen, Scope},
     },
     state::{
@@ -304,7 +304,9 @@ impl<'c> Before<'c> {
         if journal.steps.is_empty() {
             return;
         }
-        let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
+        let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone());
+        let of_target =
+            of_target.or_else(|| lookup::author_of_shared(&self.worktree.repo, journal.target)).unwrap_or_default();
         let tool = Some(restored_target::tool(journal.target));
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {

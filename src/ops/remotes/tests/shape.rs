@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    super::{outgoing, shape::check_log},
+    super::{join::join_trees, outgoing, shape::check_log},
     join::{repository, tree},
 };
 use crate::{
@@ -212,4 +212,48 @@ fn versions_that_are_none_are_refused(#[case] is_empty: bool) {
     let error =
         check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[], &mut |_| {}).expect_err("no version");
     assert!(error.message().contains("no version"), "{}", error.message());
+}
+
+/// Writes a record with `count` other versions, from number `first` on, and returns the tree of its log.
+fn with_versions(repo: &Repo, first: usize, count: usize) -> ObjectId {
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let mut version = |at: usize| {
+        let text = format!("attribution 1\nauthor 0 agent session=s{at}\n").into_bytes();
+        tree(repo, &BTreeMap::from([("attribution".to_owned(), text)]), &mut objects)
+    };
+    let ids: Vec<ObjectId> = (first..first + count).map(&mut version).collect();
+    let mut others: Vec<_> = ids.iter().map(|id| TreeEntry::directory(id.to_string(), *id)).collect();
+    others.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    let mut tree_id = add_tree(repo, others, &mut objects).expect("written");
+    for name in ["others", &RECORD[3..], &RECORD[..2]] {
+        tree_id = add_tree(repo, vec![TreeEntry::directory(name, tree_id)], &mut objects).expect("written");
+    }
+    drop(objects.write().expect("it can be written"));
+    tree_id
+}
+
+/// Each version of a record is compared with each: thousands of them would take minutes.
+#[rstest::rstest]
+#[case::some(64, true)]
+#[case::too_many(65, false)]
+fn a_record_has_a_bounded_number_of_versions(#[case] count: usize, #[case] is_ours: bool) {
+    let (_directory, repo) = repository("sha1");
+    let tip = commit(&repo, with_versions(&repo, 0, count), Vec::new());
+    let checked = check_log(&repo, Place::History, tip, &[], &mut |_| {});
+    assert_eq!(checked.is_ok(), is_ours, "{checked:?}");
+    let message =
+        checked.map_or_else(|error| error.message().to_owned(), |()| format!("{RECORD}/others: more than 64"));
+    assert!(message.contains(&format!("{RECORD}/others")) && message.contains("more than 64"), "{message}");
+}
+
+/// Two logs that are sound have too many together.
+#[rstest::rstest]
+#[case::some(32, true)]
+#[case::too_many(40, false)]
+fn a_join_makes_no_log_that_others_refuse(#[case] count: usize, #[case] is_ours: bool) {
+    let (_directory, repo) = repository("sha1");
+    let [one, other] = [0, count].map(|first| with_versions(&repo, first, count));
+    let mut objects = NewObjects::new(&repo, Target::Memory);
+    let joined = join_trees(&repo, Place::History, one, other, &mut objects).map(|(id, _)| id);
+    assert_eq!(joined.is_ok(), is_ours, "{joined:?}");
 }
