@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"plugin":"amp","hook":"none"}"#,
     programs: &["amp"],
+    headless: &[],
     homes: &[".config/amp"],
     conversations: &[".local/share/amp", ".cache/amp", ".config/amp"],
     relocations: &[],

@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["claude"],
+    headless: &["claude", "-p", "--permission-mode", "acceptEdits", "--"],
     homes: &[".claude"],
     conversations: &[".claude"],
     relocations: &["CLAUDE_CONFIG_DIR"],

@@ -45,6 +45,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
     programs: &["cline"],
+    headless: &[],
     homes: &[".cline", "Documents/Cline"],
     conversations: &[".cline", "Documents/Cline"],
     relocations: &[],

@@ -29,6 +29,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
     programs: &["codex"],
+    headless: &["codex", "exec", "--sandbox", "workspace-write", "--"],
     homes: &[".codex"],
     conversations: &[".codex"],
     relocations: &["CODEX_HOME"],

@@ -4,8 +4,7 @@
 
 use serde_json::Value;
 
-/// The longest name of a model, in characters.
-const LONGEST: usize = 100;
+use crate::model::usage::is_model_name;
 
 /// Returns the model of the last message in `text`: one JSON document, or one on each line, possibly without the
 /// beginning.
@@ -23,9 +22,7 @@ pub(crate) fn model(text: &str) -> Option<String> {
 /// Returns the model that a message names, itself or in its `message`.
 fn named(message: &Value) -> Option<String> {
     let name = message.pointer("/message/model").or_else(|| message.get("model"))?.as_str()?.trim();
-    // Messages of the agent itself, not of a model, have a name in angle brackets.
-    let is_name = !name.is_empty() && name.chars().count() <= LONGEST && !name.starts_with('<');
-    (is_name && !name.chars().any(char::is_control)).then(|| name.to_owned())
+    is_model_name(name).then(|| name.to_owned())
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["copilot"],
+    headless: &["copilot", "--allow-tool=write", "--prompt="],
     homes: &[".copilot"],
     conversations: &[".copilot"],
     relocations: &["COPILOT_HOME"],

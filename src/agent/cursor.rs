@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::PostTool | Moment::Compact),
     ignored: r#"{"hook_event_name":"beforeReadFile"}"#,
     programs: &["cursor", "cursor-agent"],
+    headless: &["cursor-agent", "-p", "--force", "--"],
     homes: &[".cursor"],
     conversations: &[".cursor"],
     relocations: &[],

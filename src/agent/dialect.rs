@@ -1,6 +1,9 @@
 //! The description of a dialect; `dialects` has the table of all.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
 
 use serde_json::json;
 
@@ -38,6 +41,9 @@ pub struct Dialect {
     pub ignored: &'static str,
     /// The names of its programs.
     pub programs: &'static [&'static str],
+    /// The program, and its words, that does one task without a user and may change files: the prompt is the next word, or goes on
+    /// with the last one where that ends with `=`. So it is never taken for an option. Empty: there is none.
+    pub headless: &'static [&'static str],
     /// Folders below the home directory that exist where the agent is installed.
     pub homes: &'static [&'static str],
     /// Folders below the home directory where it keeps conversations.
@@ -58,6 +64,16 @@ impl Dialect {
         let own = self.conversations.iter().map(|folder| home.join(folder));
         let relocated = self.relocations.iter().filter_map(|name| environment.get(*name)).map(Into::into);
         own.chain(relocated).filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// Returns the command that does the task `prompt` without a user, for a program that is run without a shell; none if it cannot.
+    pub fn headless(&self, prompt: &OsStr) -> Option<Vec<OsString>> {
+        let mut words: Vec<OsString> = self.headless.iter().map(Into::into).collect();
+        match words.last_mut()? {
+            last if last.as_encoded_bytes().ends_with(b"=") => last.push(prompt),
+            _ => words.push(prompt.to_owned()),
+        }
+        Some(words)
     }
 
     /// Returns the reply that lets the agent continue.

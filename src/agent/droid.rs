@@ -27,6 +27,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["droid"],
+    headless: &["droid", "exec", "--auto", "low", "--"],
     homes: &[".factory"],
     conversations: &[".factory"],
     relocations: &["FACTORY_HOME_OVERRIDE"],

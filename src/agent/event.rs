@@ -1,5 +1,7 @@
 //! The events of agents, in our terms: every dialect is translated to this one shape.
 
+use crate::model::usage::Tokens;
+
 /// What happened in the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moment {
@@ -122,6 +124,10 @@ pub struct Event {
     pub agent_id: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,
+    /// The file that a subagent has written its part of the conversation to.
+    pub subagent_transcript: Option<String>,
+    /// What the model has used in the turn that ends, where the agent says so itself.
+    pub tokens: Option<Tokens>,
     /// The session that this one continues under a new id.
     pub resumed_from: Option<String>,
 }
@@ -139,6 +145,8 @@ impl Event {
             tool: None,
             agent_id: None,
             transcript: None,
+            subagent_transcript: None,
+            tokens: None,
             resumed_from: None,
         }
     }

@@ -74,6 +74,10 @@ impl Family {
         match moment {
             Moment::Prompt => event.prompt = payload.text(&["prompt", "message"]).map(str::to_owned),
             Moment::PreTool | Moment::PostTool => event.tool = used_tool(payload),
+            Moment::SubagentStop => {
+                let own = payload.word(&["agent_transcript_path", "agentTranscriptPath"]);
+                event.subagent_transcript = own.map(str::to_owned);
+            }
             Moment::SessionStart => {
                 event.resumed_from = payload
                     .text(&["previous_session_id", "forked_from_id", "parent_session_id"])

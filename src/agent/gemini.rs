@@ -33,6 +33,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["gemini"],
+    headless: &["gemini", "--approval-mode", "auto_edit", "--prompt="],
     homes: &[".gemini"],
     conversations: &[".gemini"],
     relocations: &[],

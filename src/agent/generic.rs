@@ -3,7 +3,8 @@
 //! ```json
 //! {"event": "post-tool", "session": "s1", "agent": "mine", "model": "m", "cwd": "/src/x", "prompt": "...",
 //!  "tool": {"name": "write", "id": "1", "paths": ["a.txt"], "command": "rm b", "reads_only": false, "background": false},
-//!  "agent_id": "helper", "transcript": "/log", "resumed_from": "s0"}
+//!  "agent_id": "helper", "transcript": "/log", "resumed_from": "s0",
+//!  "tokens": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5}}
 //! ```
 
 use serde_json::json;
@@ -15,7 +16,10 @@ use super::{
     reply::Reply,
     tool::may_destroy,
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    model::usage::{MOST, Tokens},
+};
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: NEUTRAL,
@@ -30,6 +34,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"event":"ignore","session":"none"}"#,
     programs: &[],
+    headless: &[],
     homes: &[],
     conversations: &[],
     relocations: &[],
@@ -55,6 +60,12 @@ fn event(payload: Payload) -> Result<Event> {
     event.prompt = payload.text(&["prompt"]).map(str::to_owned);
     event.agent_id = word("agent_id");
     event.transcript = word("transcript");
+    if matches!(moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd) && payload.has("tokens") {
+        let tokens = payload.object(&["tokens"]);
+        let number = |name: &str| tokens.value(&[name]).and_then(serde_json::Value::as_u64).unwrap_or_default();
+        let numbers = ["input", "output", "cache_read", "cache_write", "reasoning"].map(|name| number(name).min(MOST));
+        event.tokens = Some(Tokens::of(numbers));
+    }
     if payload.has("resumed_from") {
         event.resumed_from = Some(payload.session(&["resumed_from"])?);
     }

@@ -27,6 +27,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: |_| false,
     ignored: r#"{"event":"Notification"}"#,
     programs: &["goose"],
+    headless: &["goose", "run", "--text="],
     homes: &[".config/goose"],
     conversations: &[".local/share/goose", ".config/goose"],
     relocations: &[],

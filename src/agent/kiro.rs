@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::Prompt),
     ignored: r#"{"hook_event_name":"Manual"}"#,
     programs: &["kiro", "kiro-cli"],
+    headless: &[],
     homes: &[".kiro"],
     conversations: &[".kiro"],
     relocations: &[],

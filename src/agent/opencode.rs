@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: always,
     ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
     programs: &["opencode"],
+    headless: &["opencode", "run", "--"],
     homes: &[".config/opencode", ".local/share/opencode"],
     conversations: &[".local/share/opencode"],
     relocations: &[],

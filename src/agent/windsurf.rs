@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     shows: |moment| moment == Moment::PostTool,
     ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
     programs: &["windsurf"],
+    headless: &[],
     homes: &[".codeium/windsurf"],
     conversations: &[".windsurf", ".codeium/windsurf"],
     relocations: &[],

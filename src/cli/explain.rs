@@ -8,6 +8,7 @@ use super::{
     date, layout, note,
     output::printable,
     phrase::{self, FETCH},
+    tokens,
 };
 use crate::{
     error::Result,
@@ -83,6 +84,10 @@ impl Explain {
                 note::print_shown(note, explained.commit.unwrap_or(record.commit), call)?;
                 printed.push(note.id);
             }
+        }
+        if let Some(usage) = &explained.unrecorded_usage {
+            call.out.line("")?;
+            call.out.line(&format!("In no record: tokens: {}", tokens::words(usage)))?;
         }
         hint_at_missing(&explained, call);
         Ok(exit)
@@ -207,10 +212,22 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
             call.out.line(&format!("      and {}", phrase::count(rest, "more line")))?;
         }
     }
+    if let Some(usage) = &session.usage {
+        call.out.line(&format!("      tokens: {}", tokens::words(usage)))?;
+    }
+    if let Some(without) = without_change(session) {
+        call.out.line(&format!("      of these, {without} in turns that changed nothing in the commit"))?;
+    }
     if !session.transcript.is_empty() {
         call.out.line(&format!("      transcript kept in {}", phrase::count(session.transcript.len(), "piece")))?;
     }
     Ok(())
+}
+
+/// Returns how many tokens turns without a part in the commit have used; none if there are no such turns.
+fn without_change(session: &ExplainedSession) -> Option<u64> {
+    let idle = session.used.iter().filter(|it| !it.changed).map(|it| it.used.tokens.total());
+    Some(idle.fold(0, u64::saturating_add)).filter(|total| *total > 0)
 }
 
 /// Returns `turn 3`, or `turns 1-3, 7`.

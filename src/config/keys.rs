@@ -117,6 +117,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("round.archive", Text, Words(".scratch_archive"), Never),
     key("round.mirror", Choice(&["none", "tracked", "all"]), Words("none"), Never),
     key("round.branches", Choice(&["keep", "retire", "delete"]), Words("keep"), Never),
+    key("usage.count", Bool, Yes, Stricter(&["false", "true"])),
+    key("usage.prices", List, Several(&[]), Never),
+    key("usage.currency", Text, Words("USD"), Never),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];

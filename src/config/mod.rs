@@ -25,6 +25,7 @@ mod replace;
 pub mod settings;
 mod sources;
 mod toml_file;
+mod usage;
 mod value;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub use super::policy::{Ci, Commit, Disclosure, Policy};
+pub use super::usage::Usage;
 use super::value;
 
 /// Every setting.
@@ -60,6 +61,8 @@ pub struct Settings {
     pub worktree: Worktree,
     /// `[round]`
     pub round: Round,
+    /// `[usage]`
+    pub usage: Usage,
     /// `[ui]`
     pub ui: Ui,
 }

@@ -13,7 +13,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Serialize, Serializer};
 
-use super::{attribution::summary::Figures, refname::Base};
+use super::{attribution::summary::Figures, refname::Base, usage::Used};
 
 /// The key of the trailer that names a commit's record.
 pub const TRAILER: &str = "Checkpoint";
@@ -154,6 +154,8 @@ pub struct SessionPart {
     pub checkpoints: u32,
     /// True if the commit was made in the middle of a turn: the transcript may still grow.
     pub is_partial: bool,
+    /// What its models have used since the session's record before, by turn and model; empty: nothing was reported.
+    pub usage: Vec<Used>,
     /// Where its transcript is, in order.
     pub chunks: Vec<Chunk>,
 }

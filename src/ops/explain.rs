@@ -12,6 +12,7 @@ use super::{
     notes::{Reader, ShownNote},
     records::Log,
     session_info,
+    usage::{self, Prices, Usage},
 };
 use crate::{
     error::{Error, Kind as ErrorKind, Result},
@@ -22,7 +23,8 @@ use crate::{
             text::Attribution,
         },
         id_text, moment, path_text,
-        record::{Counts, How, Link, Prompt, Record, RecordId},
+        record::{Counts, How, Link, Prompt, Record, RecordId, SessionPart},
+        usage::Used,
     },
     state,
 };
@@ -50,6 +52,8 @@ pub struct Explained {
     pub missing_records: Vec<RecordId>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
+    /// What the session has used that no record has, if one was asked for; none if nothing is known.
+    pub unrecorded_usage: Option<Usage>,
     /// Why no record can be read; none if they can.
     #[serde(skip)]
     pub trouble: Option<String>,
@@ -117,7 +121,7 @@ pub struct ExplainedLink {
 }
 
 /// A session's part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedSession {
     /// The session.
     pub id: String,
@@ -137,6 +141,20 @@ pub struct ExplainedSession {
     pub prompts: Vec<Prompt>,
     /// The pieces of its transcript: ref and path.
     pub transcript: Vec<String>,
+    /// What its models have used since its record before; none if the agent has not reported it.
+    pub usage: Option<Usage>,
+    /// The same by turn and model.
+    pub used: Vec<UsedInTurn>,
+}
+
+/// What a model has used in a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UsedInTurn {
+    /// The turn, the model, and how much.
+    #[serde(flatten)]
+    pub used: Used,
+    /// True if the turn changed something in the commit.
+    pub changed: bool,
 }
 
 /// A file of the commit.
@@ -211,6 +229,8 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
+    let of_session = session.as_deref().map_or(Ok(Vec::new()), |session| usage::unrecorded(context, session))?;
+    let unrecorded_usage = Prices::new(context)?.usage(&of_session);
     let missing_records = commit.map_or(Ok(Vec::new()), |commit| attribution::Reader::new(context)?.missing(commit))?;
     Ok(Explained {
         version: 1,
@@ -222,6 +242,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         agent_percentage,
         missing_records,
         records,
+        unrecorded_usage,
         trouble: damage.map(|damage| damage.to_string()),
         is_human,
     })
@@ -261,6 +282,9 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
     };
     let Shares { by_session, unknown, agent_percentage } = shares(log, &record.id)?;
+    let prices = Prices::new(context)?;
+    let in_turn =
+        |used: &Used, part: &SessionPart| UsedInTurn { used: used.clone(), changed: part.turns.contains(&used.turn) };
     let mut sessions = Vec::new();
     for (index, part) in record.sessions.iter().enumerate() {
         sessions.push(ExplainedSession {
@@ -273,6 +297,8 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
             lines: by_session.get(&part.id).copied().unwrap_or_default(),
             prompts: log.prompts(&record.id, index)?,
             transcript: part.chunks.iter().map(|chunk| format!("{}:{}", chunk.reference, chunk.path)).collect(),
+            usage: prices.usage(&part.usage),
+            used: part.usage.iter().map(|used| in_turn(used, part)).collect(),
         });
     }
     let file = |file: &crate::model::record::RecordFile| ExplainedFile {

@@ -81,6 +81,7 @@ mod stats;
 mod turn;
 mod uncommitted;
 pub(crate) mod unrecorded;
+pub(crate) mod usage;
 mod verified_mark;
 mod worktree;
 

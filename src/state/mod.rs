@@ -29,6 +29,7 @@ pub(crate) mod setup;
 pub(crate) mod shared_with;
 pub(crate) mod temporary;
 pub(crate) mod turns;
+pub(crate) mod usage;
 
 use std::{
     io::Write as _,

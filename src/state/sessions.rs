@@ -53,6 +53,9 @@ const FORGOTTEN: &str = "forgotten";
 /// The ending of the file that has the number of the last turn of a session without a file.
 const LAST_TURN: &str = "turns";
 
+/// The ending of the file with what the models of a session have used.
+pub(super) const USAGE: &str = "usage";
+
 /// Returns the directory of all of them.
 pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
@@ -63,7 +66,8 @@ pub(crate) fn has_any(common_dir: &Path) -> bool {
     folder(common_dir).exists()
 }
 
-fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
+/// Returns the file of the session `id` with this ending.
+pub(super) fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
     folder(common_dir).join(format!("{}.{extension}", encode_component(id.into())))
 }
 
@@ -224,7 +228,7 @@ pub(crate) fn remove(common_dir: &Path, id: &str) -> Result<bool> {
     if let Some(session) = read(common_dir, id)? {
         keep_last_turn(common_dir, id, session.turn.number)?;
     }
-    for extension in ["toml", "prompts", "bad"] {
+    for extension in ["toml", "prompts", USAGE, "bad"] {
         is_there |= remove_file(&file(common_dir, id, extension))?;
     }
     Ok(is_there)

@@ -23,6 +23,7 @@ mod trouble;
 mod turns;
 mod twice;
 mod unprotected;
+mod usage;
 mod warned;
 mod whose;
 mod words;

@@ -45,6 +45,7 @@ pub(super) fn record_of(world: &World, commit: &str, id: &str) -> NewRecord {
             turns: vec![1],
             checkpoints: 2,
             is_partial: false,
+            usage: Vec::new(),
             chunks: Vec::new(),
         }],
         files,

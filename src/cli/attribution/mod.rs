@@ -10,6 +10,7 @@ use std::{ffi::OsString, path::Path};
 
 use clap::ValueEnum;
 use gix::ObjectId;
+use serde::Serialize;
 
 pub(super) use markdown::cell;
 pub(super) use patch::visible;
@@ -32,6 +33,7 @@ use crate::{
     ops::{
         Context,
         attribution::{self, Attribution, Options, Target},
+        usage::{self, OfRecords},
     },
 };
 
@@ -69,6 +71,15 @@ pub(super) struct AttributionCommand {
     /// Exit with 1 if the limits of the settings `attribution.*` are exceeded
     #[arg(long)]
     check: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct WithUsage<'a> {
+    #[serde(flatten)]
+    found: &'a Attribution,
+    /// What the sessions of its records have used; none if there are none.
+    usage: Option<OfRecords>,
 }
 
 /// Foreign formats.
@@ -132,7 +143,8 @@ impl AttributionCommand {
 
     fn print(&self, found: &Attribution, context: &Context, call: &mut Call) -> Result<()> {
         if self.json {
-            return call.out.json(found);
+            let usage = usage::of_records(context, found.records.iter().copied())?;
+            return call.out.json(&WithUsage { found, usage });
         }
         if self.porcelain {
             return porcelain::print(found, call);

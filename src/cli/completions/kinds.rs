@@ -65,6 +65,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("--agent", Kind::Agent),
     ("--session", Kind::Session),
     ("--restore-archived", Kind::Archived),
+    ("agent", Kind::Free),
     ("args", Kind::Free),
     ("branch", Kind::Branch),
     ("checkpoint", Kind::Checkpoint),

@@ -219,13 +219,17 @@ impl Heard<'_> {
     /// Returns what the event says of its session.
     fn info(&self, context: &Context) -> SessionInfo {
         let Self { event, dialect, environment, on_multisession } = *self;
-        let transcript = transcript::checked(event, dialect, environment, context).unwrap_or_else(|error| {
-            // Every event names the transcript; to log its error for the first ones is enough.
-            if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
-                log(context, dialect.name, &error);
-            }
-            None
-        });
+        let checked = |named: &Option<String>, is_logged: bool| {
+            transcript::checked(named.as_ref(), dialect, environment, context).unwrap_or_else(|error| {
+                if is_logged {
+                    log(context, dialect.name, &error);
+                }
+                None
+            })
+        };
+        // Every event names the transcript; to log its error for the first ones is enough.
+        let transcript = checked(&event.transcript, matches!(event.moment, Moment::SessionStart | Moment::Prompt));
+        let subagent_transcript = checked(&event.subagent_transcript, false);
         // The neutral protocol names the agent only when the session starts.
         let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
         let agent = Some(event.agent.clone()).filter(|_| is_named);
@@ -233,7 +237,7 @@ impl Heard<'_> {
         // prompt, it still names the model of the last turn.
         let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
         let model = event.model.clone().or_else(in_transcript);
-        SessionInfo { agent, model, transcript, on_multisession }
+        SessionInfo { agent, model, transcript, subagent_transcript, tokens: event.tokens, on_multisession }
     }
 }
 

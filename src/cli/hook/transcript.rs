@@ -10,24 +10,24 @@ use crate::{
     agent::{
         conversation,
         dialect::{Dialect, Environment},
-        event::{Event, Moment},
+        event::Moment,
     },
     error::{Error, Result},
     git,
     ops::Context,
 };
 
-/// Returns the transcript that `event` names, if it may be read.
+/// Returns the transcript that an event has `named`, if it may be read.
 ///
 /// # Errors
 /// [`Kind::User`](crate::error::Kind::User) if it lies elsewhere.
 pub(super) fn checked(
-    event: &Event,
+    named: Option<&String>,
     dialect: &Dialect,
     environment: &Environment,
     context: &Context,
 ) -> Result<Option<String>> {
-    let Some(named) = &event.transcript else { return Ok(None) };
+    let Some(named) = named else { return Ok(None) };
     let home = git::home().unwrap_or_default();
     let path = named.strip_prefix("~/").map_or_else(|| PathBuf::from(named), |rest| home.join(rest));
     let known = dialect.transcript_homes(&home, environment).into_iter();

@@ -7,9 +7,9 @@ use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    super::{output::printable, phrase},
+    super::{output::printable, phrase, tokens},
+    form::MARK,
     lines,
-    output_file::MARK,
     timeline::timeline,
 };
 use crate::{
@@ -18,7 +18,10 @@ use crate::{
         attribution::{kind::Kind, summary::Figures},
         path_text::shell_word,
     },
-    ops::report::{Commit, File, Part, Report},
+    ops::{
+        report::{Commit, File, Part, Report},
+        usage::{OfRecords, Usage},
+    },
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -178,6 +181,37 @@ fn share(figures: &Figures) -> String {
     }
 }
 
+/// Returns the table of what sessions have used.
+fn tokens_of(all: &OfRecords) -> Markup {
+    let cells = |usage: &Usage| {
+        html! {
+            @for number in usage.tokens.numbers() { td.n { (number) } }
+            @if all.usage.cost.is_some() { td.n { (usage.cost.as_ref().map(|it| format!("{:.4}", it.amount)).unwrap_or_default()) } }
+        }
+    };
+    html! {
+        table {
+            caption { "Tokens" }
+            thead { tr {
+                th scope="col" { "Session" } th scope="col" { "Agent" } th.n scope="col" { "Input" }
+                th.n scope="col" { "Output" } th.n scope="col" { "From cache" } th.n scope="col" { "Into cache" }
+                th.n scope="col" { "Reasoning" }
+                @if let Some(cost) = &all.usage.cost { th.n scope="col" { (printable(&cost.currency)) } }
+            } }
+            tbody {
+                @for session in &all.sessions { tr {
+                    th scope="row" { (named(Some(&session.id))) } td { (named(session.agent.as_ref())) } (cells(&session.usage))
+                } }
+                tr { th scope="row" { "all" } td {} (cells(&all.usage)) }
+            }
+        }
+        @if let Some(lacks) = tokens::unreported(all) { p.dim { (lacks) "." } }
+        @if let Some(count) = all.usage.cost.as_ref().map(|cost| cost.unpriced).filter(|count| *count > 0) {
+            p.dim { (count) " tokens have no price." }
+        }
+    }
+}
+
 fn totals(report: &Report) -> Markup {
     let sums = &report.sums;
     html! { div.tables {
@@ -196,6 +230,7 @@ fn totals(report: &Report) -> Markup {
                 } } }
             }
         }
+        @if let Some(usage) = report.usage.as_ref().filter(|usage| usage.usage.total > 0) { (tokens_of(usage)) }
         (parts("Agents", "Agent", "Sessions", &sums.agents))
         (parts("Models", "Model", "Sessions", &sums.models))
         (parts("Authors of the commits", "Author", "Commits", &sums.authors))

@@ -2,8 +2,8 @@
 //! the usual forges, which take 60,000 characters and more.
 
 use super::{
-    super::{attribution::cell, layout, output::printable, phrase},
-    output_file::MARK,
+    super::{attribution::cell, layout, output::printable, phrase, tokens},
+    form::MARK,
 };
 use crate::{model::attribution::summary::Figures, ops::report::Report};
 
@@ -44,6 +44,10 @@ pub(super) fn comment(report: &Report) -> String {
     }
     if sessions.len() > SESSIONS {
         out.push_str(&format!("\nand {}\n", phrase::count(sessions.len() - SESSIONS, "more session")));
+    }
+    if let Some(usage) = report.usage.as_ref().filter(|usage| usage.usage.total > 0) {
+        let lacks = tokens::unreported(usage).map(|lacks| format!("; {lacks}")).unwrap_or_default();
+        out.push_str(&format!("\nTokens: {}{lacks}\n", tokens::words(&usage.usage)));
     }
     if !report.agent_files.is_empty() {
         out.push_str("\n| file | added | deleted | agent |\n|---|---:|---:|---:|\n");

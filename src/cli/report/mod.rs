@@ -1,16 +1,16 @@
 //! `git checkpoint report`: one page about commits, for people who do not use git-checkpoint, or a comment for a pull request.
 
+mod form;
 mod html;
 mod lines;
 mod markdown;
-mod output_file;
 mod timeline;
 
 use std::{io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 
-use super::{Exit, call::Call, external, output::printable, phrase::FETCH};
+use super::{Exit, call::Call, external, output::printable, output_file, phrase::FETCH};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     ops::report::{self, Subject},
@@ -74,7 +74,8 @@ impl ReportCommand {
             (None, Some(session)) => Subject::Session(session),
             (None, None) => Subject::Latest(self.max_count.unwrap_or(LATEST)),
         };
-        let target = self.output.as_deref().map(|path| output_file::check(path, self.force)).transpose()?;
+        let target =
+            self.output.as_deref().map(|path| output_file::check(path, &form::FORM, self.force)).transpose()?;
         let progress = call.progress("attributing");
         let found = report::report(&context, &subject)?;
         drop(progress);

@@ -1,5 +1,7 @@
 //! `round archive`.
 
+use std::path::PathBuf;
+
 use super::super::{Exit, call::Call, phrase};
 use crate::{error::Result, ops::rounds};
 
@@ -11,6 +13,9 @@ pub(super) struct Archive {
     /// What the experiments are kept as (default: the name of its agent, or the digits of its branch)
     #[arg(long, value_name = "name")]
     label: Option<String>,
+    /// The directory that they are moved to, which is made if need be (default: the archive)
+    #[arg(long, value_name = "dir")]
+    to: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -19,7 +24,7 @@ pub(super) struct Archive {
 impl Archive {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let kept = rounds::archive_now(&context, &self.name, self.label.as_deref())?;
+        let kept = rounds::archive_now(&context, &self.name, self.label.as_deref(), self.to.as_deref())?;
         if self.json {
             call.out.json(&kept)?;
             return Ok(Exit::Done);

@@ -11,7 +11,7 @@ use super::super::{
     call::Call,
     external,
     output::printable,
-    phrase,
+    phrase, tokens,
     worktree::{run_step, set_up_new},
 };
 use super::cause::with_cause;
@@ -176,12 +176,14 @@ fn run(
 
 /// Prints a line about a round.
 fn print(at: usize, it: &Whole<'_>, call: &mut Call) -> Result<()> {
-    let Entry { branch, files, added, deleted, ran, .. } = it.entry;
-    let mut line =
-        format!("{:>4}  {}  {} (+{added} -{deleted})", at + 1, printable(branch), phrase::count(*files, "file"));
+    let Entry { branch, agent, files, added, deleted, ran, usage, .. } = it.entry;
+    let mut line = format!("{:>4}  {}", at + 1, printable(branch));
+    line.extend(agent.as_deref().map(|agent| format!("  {}", printable(agent))));
+    line.push_str(&format!("  {} (+{added} -{deleted})", phrase::count(*files, "file")));
     let failed = ran.and_then(|ran| ran.status).filter(|status| *status != 0);
     line.extend(failed.map(|status| format!("  exit status {status}")));
     line.extend(ran.and_then(|ran| ran.duration_ms).map(|duration| format!("  in {}", seconds(duration))));
+    line.extend(usage.as_ref().map(|it| format!("  {} tokens{}", it.total, tokens::cost(it))));
     if let Some(test) = it.test {
         line.push_str(&match test.status {
             Some(0) => "  test passed".to_owned(),

@@ -11,6 +11,7 @@ mod list;
 mod race;
 mod raced;
 mod start;
+mod tasks;
 
 use super::{Exit, call::Call};
 use crate::error::Result;
@@ -37,7 +38,7 @@ enum Action {
     End(end::End),
     /// Run one program in several rounds that begin at one commit, and end each round when its program has ended
     ///
-    /// What a program that fails has done is committed, too.
+    /// With --agents, each of these agents gets one prompt. What a program that fails has done is committed, too.
     Race(race::RaceOf),
     /// Move the experiments of a round to the archive now, and go on with an empty folder
     Archive(archive::Archive),

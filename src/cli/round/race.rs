@@ -1,12 +1,6 @@
 //! `round race`.
 
-use std::{
-    cell::RefCell,
-    ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
-    sync::atomic::Ordering,
-    time::Duration,
-};
+use std::{cell::RefCell, ffi::OsString, path::PathBuf, sync::atomic::Ordering, time::Duration};
 
 use bstr::ByteSlice as _;
 
@@ -20,10 +14,12 @@ use super::super::{
     phrase, stand_in,
     worktree::{run_step, set_up_new},
 };
-use super::raced::{Raced, conclude, print_logs};
+use super::{
+    raced::{Raced, conclude, print_logs},
+    tasks::{self, Task},
+};
 use crate::{
     error::{Error, Result},
-    model::path_text::shell_word,
     ops::{
         Context,
         rounds::{self, EndOptions, Race, RaceOptions, Ran, ShownPlace, Started, Summary},
@@ -33,11 +29,15 @@ use crate::{
 };
 
 #[derive(clap::Args, Debug)]
-#[command(override_usage = "git checkpoint round race --count <n> [<option>...] -- <program> [<argument>...]")]
+#[command(override_usage = "git checkpoint round race --count <n> [<option>...] -- <program> [<argument>...]\n       \
+                      git checkpoint round race --agents <agent>... [<option>...] -- <prompt>")]
 pub(super) struct RaceOf {
-    /// How many rounds
-    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u8).range(1..=99))]
-    count: u8,
+    /// How many rounds (with --agents, default: one for each of them)
+    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u8).range(1..=99), required_unless_present = "agents")]
+    count: Option<u8>,
+    /// The agents that try it, in turn: the words after '--' are their prompt
+    #[arg(long, value_name = "agent", num_args = 1.., value_parser = tasks::names())]
+    agents: Vec<String>,
     /// What you call the race (default: 'race-' and random digits)
     #[arg(long, value_name = "name")]
     group: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct RaceOf {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// The program with its arguments; no shell runs it
+    /// The program with its arguments, or the prompt; no shell runs it
     #[arg(last = true, value_name = "program", required = true)]
     program: Vec<OsString>,
 }
@@ -66,12 +66,13 @@ struct Running {
 
 impl RaceOf {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let tasks = tasks::tasks(&self.agents, self.count, &self.program)?;
         let context = call.writing_context()?;
         let options = RaceOptions {
             directory: self.context.clone().unwrap_or_else(|| ".".into()),
             group: self.group.clone(),
             base: self.base.clone(),
-            count: usize::from(self.count),
+            agents: tasks.iter().map(|task| task.label.clone()).collect(),
         };
         let progress = call.progress("beginning the rounds");
         let race = rounds::begin_race(&context, &options)?;
@@ -84,7 +85,7 @@ impl RaceOf {
         // While programs run, they decide what Ctrl-C means.
         let listening = call.interrupt.listen_only().map_err(|error| rounds::take_back(&context, &race, error))?;
         let mut said = Ok(());
-        let raced = self.race(&context, &race, &listening, call, &mut said);
+        let raced = self.race(&context, &race, &tasks, &listening, call, &mut said);
         drop(listening);
         if self.json {
             said = call.out.json(&serde_json::json!({ "version": 1, "group": race.group, "rounds": raced }));
@@ -102,6 +103,7 @@ impl RaceOf {
         &self,
         context: &Context,
         race: &Race,
+        tasks: &[Task],
         listening: &Listening,
         call: &mut Call,
         said: &mut Result<()>,
@@ -112,12 +114,12 @@ impl RaceOf {
             }
         };
         let mut all: Vec<Raced> =
-            race.rounds.iter().enumerate().map(|(at, started)| Raced::new(at + 1, started)).collect();
+            race.rounds.iter().enumerate().map(|(at, it)| Raced::new(at + 1, it, &tasks[at])).collect();
         let most = self.jobs.map_or(all.len(), usize::from);
         let (mut next, mut running): (usize, Vec<Running>) = (0, Vec::new());
         while !running.is_empty() || (next < all.len() && !call.interrupt.is_raised()) {
             while running.len() < most && next < all.len() && !call.interrupt.is_raised() {
-                match self.start(context, &race.rounds[next], &mut all[next], call) {
+                match start(context, &race.rounds[next], &tasks[next], &mut all[next], call) {
                     Ok(Some(child)) => {
                         running.push(Running { at: next, child });
                     }
@@ -160,51 +162,6 @@ impl RaceOf {
         all
     }
 
-    /// Starts the program in the worktree of `started`. None if it cannot be started.
-    ///
-    /// # Errors
-    /// If the worktree is not set up, or its log cannot be made: the round goes on.
-    fn start(
-        &self,
-        context: &Context,
-        started: &Started,
-        raced: &mut Raced,
-        call: &mut Call,
-    ) -> Result<Option<Awaited>> {
-        let ShownPlace { path: Some(path), directory: Some(directory), .. } = &started.contexts[0] else {
-            return Err(Error::internal("a round has no worktree"));
-        };
-        let path = path.to_path_lossy();
-        if set_up_new(context, &path, call)? != Exit::Done {
-            return Err(Error::user("its worktree is not set up"));
-        }
-        let directory = rounds::below(&path, &directory.to_path_lossy())?;
-        let found = worktrees::find_root(context, Some(path.as_os_str()))?;
-        let mut variables = worktrees::variables(context, &found, None)?;
-        variables.push(("PWD", Some(directory.as_os_str().to_owned())));
-        variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
-        variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
-        let session = sessions::of_round(&raced.round);
-        variables.push((stand_in::VARIABLE, Some(session.clone().into())));
-        let (file, log) = rounds::make_log(context, &raced.round)?;
-        raced.log = Some(log);
-        let Some((program, arguments)) = self.program.split_first() else {
-            return Err(Error::internal("there is no program"));
-        };
-        let there = worktrees::context_in(context, path.as_os_str())?;
-        sessions::stand_in(&there, &session, &name_of(program), &command_line(&self.program))?;
-        raced.has_session = true;
-        let output = file.try_clone().map(|errors| (file.into(), errors.into()));
-        match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
-            Ok(child) => Ok(Some(Awaited::new(child))),
-            Err(cause) => {
-                raced.status = Some(if cause.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
-                raced.message = Some(format!("cannot run '{}': {cause}", program.display()));
-                Ok(None)
-            }
-        }
-    }
-
     /// Notes how the program of `raced` has ended, ends the round, unless a signal came, and prints that.
     fn finish(&self, context: &Context, raced: &mut Raced, call: &mut Call) -> Result<()> {
         let Raced { number, status, duration_ms, .. } = *raced;
@@ -229,6 +186,7 @@ impl RaceOf {
             return Ok(());
         }
         let mut line = format!("{:>4}  {}", raced.number, printable(&raced.branch));
+        line.extend(raced.agent.as_deref().map(|agent| format!("  {}", printable(agent))));
         if let Some(ended) = &raced.ended {
             let summary = rounds::summary(context, raced.base.as_deref(), &raced.branch);
             let Summary { files, added, removed } = summary.unwrap_or_default();
@@ -247,13 +205,47 @@ impl RaceOf {
     }
 }
 
-/// Returns what the program is called: the name of its file.
-fn name_of(program: &OsStr) -> String {
-    let name = Path::new(program).file_name().unwrap_or(program);
-    printable(name.to_string_lossy().as_bytes())
-}
-
-/// Returns the command line, as a shell takes it.
-fn command_line(program: &[OsString]) -> String {
-    program.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+/// Starts the program in the worktree of `started`. None if it cannot be started.
+///
+/// # Errors
+/// If the worktree is not set up, or its log cannot be made: the round goes on.
+fn start(
+    context: &Context,
+    started: &Started,
+    task: &Task,
+    raced: &mut Raced,
+    call: &mut Call,
+) -> Result<Option<Awaited>> {
+    let ShownPlace { path: Some(path), directory: Some(directory), .. } = &started.contexts[0] else {
+        return Err(Error::internal("a round has no worktree"));
+    };
+    let path = path.to_path_lossy();
+    if set_up_new(context, &path, call)? != Exit::Done {
+        return Err(Error::user("its worktree is not set up"));
+    }
+    let directory = rounds::below(&path, &directory.to_path_lossy())?;
+    let found = worktrees::find_root(context, Some(path.as_os_str()))?;
+    let mut variables = worktrees::variables(context, &found, None)?;
+    variables.push(("PWD", Some(directory.as_os_str().to_owned())));
+    variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
+    variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
+    let session = sessions::of_round(&raced.round);
+    variables.push((stand_in::VARIABLE, Some(session.clone().into())));
+    let (file, log) = rounds::make_log(context, &raced.round)?;
+    raced.log = Some(log);
+    let Some((program, arguments)) = task.words.split_first() else {
+        return Err(Error::internal("there is no program"));
+    };
+    let there = worktrees::context_in(context, path.as_os_str())?;
+    sessions::stand_in(&there, &session, &task.agent, &task.prompt)?;
+    raced.has_session = true;
+    let output = file.try_clone().map(|errors| (file.into(), errors.into()));
+    match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
+        Ok(child) => Ok(Some(Awaited::new(child))),
+        Err(cause) => {
+            raced.status = Some(if cause.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
+            raced.message = Some(format!("cannot run '{}': {cause}", program.display()));
+            Ok(None)
+        }
+    }
 }

@@ -6,7 +6,7 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::super::{Exit, call::Call, output::printable, phrase};
-use super::{cause::with_cause, end::GONE};
+use super::{cause::with_cause, end::GONE, tasks::Task};
 use crate::{
     error::{Error, Result},
     model::path_text,
@@ -26,6 +26,8 @@ pub(super) struct Raced {
     pub(super) round: String,
     /// Its branch.
     pub(super) branch: String,
+    /// The agent that works in it; none if that is the program of the command line.
+    pub(super) agent: Option<String>,
     /// The commit at which that begins.
     #[serde(skip)]
     pub(super) base: Option<String>,
@@ -48,12 +50,13 @@ pub(super) struct Raced {
 }
 
 impl Raced {
-    pub(super) fn new(number: usize, started: &Started) -> Self {
+    pub(super) fn new(number: usize, started: &Started, task: &Task) -> Self {
         let place = &started.contexts[0];
         Self {
             number,
             round: started.round.clone(),
             branch: place.branch.clone().unwrap_or_default(),
+            agent: task.label.clone(),
             base: place.base.clone(),
             status: None,
             duration_ms: None,

@@ -112,7 +112,7 @@ impl About {
     fn info(self, choice: Option<Choice>) -> Result<SessionInfo> {
         let transcript = self.transcript.map(|path| absolute(&path)).transpose()?;
         let on_multisession = Choice::decision(choice);
-        Ok(SessionInfo { agent: self.agent, model: self.model, transcript, on_multisession })
+        Ok(SessionInfo { agent: self.agent, model: self.model, transcript, on_multisession, ..SessionInfo::default() })
     }
 }
 

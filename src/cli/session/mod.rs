@@ -1,6 +1,7 @@
 //! `git checkpoint session`: reports an agent's conversation event by event, and shows what is known of sessions.
 
 mod events;
+mod handoff;
 mod look;
 mod question;
 
@@ -39,6 +40,10 @@ enum Action {
     ///
     /// The exit status is 1 if that worktree is gone.
     Cwd(look::Cwd),
+    /// Write a briefing for another agent, or a person, that goes on with the work of a session
+    ///
+    /// It is a retelling of what was recorded, and cut; secrets are taken out.
+    Handoff(handoff::Handoff),
     /// Move a session to this worktree
     Adopt(look::Forced),
     /// Forget a session; its checkpoints and records stay
@@ -55,6 +60,7 @@ impl Session {
             Action::List(list) => list.run(call),
             Action::Show(named) => named.run(call),
             Action::Cwd(cwd) => cwd.run(call),
+            Action::Handoff(handoff) => handoff.run(call),
             Action::Adopt(forced) => forced.adopt(call),
             Action::Forget(forced) => forced.forget(call),
         }

@@ -8,6 +8,7 @@ use super::{Chunk, Counts, How, Link, Prompt, Record, RecordFile, RecordId, Sess
 use crate::model::{
     path_text::StoredPath,
     refname::{self, Base},
+    usage::{self, Tokens, Used},
 };
 
 const VERSION: u32 = 1;
@@ -59,6 +60,31 @@ struct StoredPart {
     checkpoints: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    usage: Vec<StoredUsage>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct StoredUsage {
+    turn: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    input: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    output: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cache_read: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cache_write: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    reasoning: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -225,7 +251,30 @@ impl From<&SessionPart> for StoredPart {
             turns: sorted(&part.turns),
             checkpoints: part.checkpoints,
             partial: part.is_partial,
+            usage: sorted_usage(&part.usage).iter().map(StoredUsage::from).collect(),
         }
+    }
+}
+
+/// Returns one entry for each turn and model, sorted, and none without tokens.
+fn sorted_usage(usage: &[Used]) -> Vec<Used> {
+    let mut all = Vec::new();
+    usage.iter().filter(|used| !used.tokens.is_empty()).for_each(|used| usage::add(&mut all, used));
+    all
+}
+
+impl From<&Used> for StoredUsage {
+    fn from(used: &Used) -> Self {
+        let [input, output, cache_read, cache_write, reasoning] = used.tokens.numbers();
+        Self { turn: used.turn, model: used.model.clone(), input, output, cache_read, cache_write, reasoning }
+    }
+}
+
+impl From<StoredUsage> for Used {
+    fn from(it: StoredUsage) -> Self {
+        let tokens = Tokens::of([it.input, it.output, it.cache_read, it.cache_write, it.reasoning]);
+        // Nothing of others is printed that is no name.
+        Self { turn: it.turn, model: it.model.filter(|name| usage::is_model_name(name)), tokens }
     }
 }
 
@@ -238,6 +287,7 @@ impl From<StoredPart> for SessionPart {
             model: stored.model,
             checkpoints: stored.checkpoints,
             is_partial: stored.partial,
+            usage: sorted_usage(&stored.usage.into_iter().map(Used::from).collect::<Vec<_>>()),
             chunks: Vec::new(),
         }
     }

@@ -25,16 +25,37 @@ fn a_chunk() -> impl Strategy<Value = Chunk> {
 fn a_part() -> impl Strategy<Value = SessionPart> {
     let turns = prop::collection::btree_set(any::<u32>(), 0..4);
     let chunks = prop::collection::vec(a_chunk(), 0..3);
-    (any::<String>(), any::<Option<String>>(), any::<Option<String>>(), turns, any::<u32>(), any::<bool>(), chunks)
-        .prop_map(|(id, agent, model, turns, checkpoints, is_partial, chunks)| SessionPart {
+    (
+        any::<String>(),
+        any::<Option<String>>(),
+        any::<Option<String>>(),
+        turns,
+        any::<u32>(),
+        any::<bool>(),
+        chunks,
+        usage(),
+    )
+        .prop_map(|(id, agent, model, turns, checkpoints, is_partial, chunks, usage)| SessionPart {
             id,
             agent,
             model,
             turns: turns.into_iter().collect(),
             checkpoints,
             is_partial,
+            usage,
             chunks,
         })
+}
+
+fn usage() -> impl Strategy<Value = Vec<Used>> {
+    let model = prop::option::of("[a-z][a-z0-9.-]{0,9}");
+    let used = (0_u32..9, model, prop::array::uniform5(0_u64..1_000_000_000_000))
+        .prop_map(|(turn, model, numbers)| Used { turn, model, tokens: Tokens::of(numbers) });
+    prop::collection::vec(used, 0..3).prop_map(|all| {
+        let mut sorted = Vec::new();
+        all.iter().filter(|used| !used.tokens.is_empty()).for_each(|used| usage::add(&mut sorted, used));
+        sorted
+    })
 }
 
 fn counts() -> impl Strategy<Value = Counts> {
@@ -121,4 +142,32 @@ fn only_sound_chunks_are_read(
     let reference = reference.replace("MONTH", &refname::transcripts_ref("202511"));
     let text = format!("{version}\nid = \"s\"\n[[chunk]]\nref = \"{reference}\"\npath = \"{path}\"\nid = \"{id}\"\n");
     assert_eq!(Chunk::list_from_toml(text.as_bytes()).is_ok(), is_sound);
+}
+
+/// Returns a record as it was written before usage was kept, up to the table of its session.
+fn earlier_text() -> String {
+    let id = "0123456789012345678901234567890123456789";
+    format!(
+        "version = 1\nid = \"0123456789abcdef\"\nrevision = 2\ncommit = \"{id}\"\ntree = \"{id}\"\nseconds = 5\n\
+         base = \"{id}\"\nworktree = \"main\"\ntool = \"0.1.0\"\n\n[counts]\nagent = 1\nhuman = 0\nmixed = 0\nunknown = 0\n\
+         agent-removed = 1\nhuman-removed = 0\n\n[[session]]\nid = \"s\"\nagent = \"a\"\nmodel = \"m\"\nturns = [1, 2]\n\
+         checkpoints = 3\npartial = true\n"
+    )
+}
+
+#[test]
+fn a_record_without_usage_stays_as_it_is() {
+    let text = earlier_text() + "\n[[file]]\npath = \"f\"\nsessions = [0]\n";
+    let record = Record::from_toml(text.as_bytes()).expect("it is sound");
+    assert_eq!((record.to_toml(), record.sessions[0].usage.as_slice()), (text, &[][..]));
+}
+
+#[test]
+fn usage_of_others_is_within_bounds() {
+    let with = |usage: &str| Record::from_toml(format!("{}\n[[session.usage]]\n{usage}", earlier_text()).as_bytes());
+    let used = |usage: &str| with(usage).expect("it is sound").sessions.remove(0).usage;
+    assert_eq!(used("turn = 1\nmodel = \"\\u001b[31m\"\noutput = 5")[0].model, None);
+    assert_eq!(used("turn = 1\n"), []);
+    let most = used("turn = 1\noutput = 9223372036854775807")[0].tokens.output;
+    assert!(most < u64::MAX / 1000 && with("turn = -1").is_err() && with("turn = 1\noutput = -1").is_err());
 }

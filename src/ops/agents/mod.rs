@@ -26,7 +26,7 @@ use super::{
     guard::{self, Verdict},
     session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
     sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
-    turn,
+    turn, usage,
 };
 use crate::{
     error::{Kind, Result},
@@ -211,7 +211,14 @@ fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event, has_
         What::AfterTool(tool) => tool::after(worktree, report, tool, &event.key),
         What::Stop => stop(worktree, report, SessionEvent::Stop, has_left),
         What::End => stop(worktree, report, SessionEvent::End, has_left),
-        What::SubagentStop => tool::subagent_stops(worktree, report),
+        What::SubagentStop => {
+            if let Some(path) = &report.info.subagent_transcript
+                && let Some(session) = find_or_rebuild(worktree, &report.session)?
+            {
+                usage::note_file(worktree, &session, path);
+            }
+            tool::subagent_stops(worktree, report)
+        }
         What::Other => sign_of_life::note(worktree, report).map(|()| Answer::Allow),
     }
 }

@@ -22,6 +22,7 @@ use super::{
         },
         records::{self, Additions, NewRecord, NewSession},
         session_info::{self, find_or_rebuild},
+        usage,
     },
     made::Made,
 };
@@ -34,12 +35,16 @@ use crate::{
         change::Change,
         record::{Counts, MOST_REVISIONS, Prompt, Record, RecordFile, RecordId, SessionPart},
         session::{Phase, Session},
+        usage::add,
     },
     state::{
         failpoint,
         sessions::{self, Found},
     },
 };
+
+/// The revision of a record that is new.
+const FIRST_REVISION: u32 = 1;
 
 /// By session, the position in its transcript up to which records have it, in bytes.
 pub(super) type Offsets = BTreeMap<String, u64>;
@@ -59,11 +64,13 @@ pub(super) fn build(
     let (mut stored, mut offsets) = (Vec::new(), Offsets::new());
     for session in work.all_sessions() {
         let known = load_if_sound(context, session)?;
-        let part = part_of(session, known.as_ref(), committed, (work, steps));
+        let mut part = part_of(session, known.as_ref(), committed, (work, steps));
         // A session may have no checkpoint here. Git brought its lines from other commits, whose records have its transcript,
         // or from a stash: the transcript is then left to the session's next record.
         let has_checkpoints = steps.iter().any(|step| step.origin.session.as_deref() == Some(session));
-        let increment = known.as_ref().filter(|_| has_checkpoints).and_then(|session| increment(context, session));
+        let known = known.as_ref().filter(|_| has_checkpoints);
+        part.usage = known.map_or_else(Vec::new, |session| usage::take(context, session, id, FIRST_REVISION));
+        let increment = known.and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
         stored.push(stored_part_of(context, session, &part.turns, increment)?);
         parts.push(part);
@@ -82,7 +89,7 @@ pub(super) fn build(
     let files = files.collect();
     let record = Record {
         id,
-        revision: 1,
+        revision: FIRST_REVISION,
         commit: made.commit,
         parent: made.parent,
         tree: repo.tree_of_commit(made.commit)?,
@@ -142,6 +149,7 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
         turns: turns.into_iter().collect(),
         checkpoints: u32::try_from(own_steps.len()).unwrap_or(u32::MAX),
         is_partial: known.is_some_and(|known| known.phase == Phase::Active),
+        usage: Vec::new(),
         chunks: Vec::new(),
     }
 }
@@ -225,7 +233,12 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
         let Some(mut record) = records::find(&worktree.repo, id)? else { continue };
         let Some(at) = record.sessions.iter().position(|part| part.id == session.id) else { continue };
         let mut stored: Vec<NewSession> = record.sessions.iter().map(|_| NewSession::default()).collect();
+        record.revision = record.revision.saturating_add(1).min(MOST_REVISIONS);
         if ids.last() == Some(id) {
+            let more = usage::take(worktree, session, *id, record.revision);
+            for used in &more {
+                add(&mut record.sessions[at].usage, used);
+            }
             let increment = increment(worktree, session);
             offset = increment.as_ref().map(|increment| increment.end);
             stored[at].transcript = increment.map(|increment| increment.bytes);
@@ -234,7 +247,6 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
         part.is_partial = false;
         // Some agents report their model only when they stop.
         part.model = part.model.take().or_else(|| session.model.clone());
-        record.revision = record.revision.saturating_add(1).min(MOST_REVISIONS);
         completed.push(NewRecord { record, attribution: Vec::new(), sessions: stored });
     }
     if completed.is_empty() {

@@ -103,8 +103,8 @@ impl Content {
         }
         let revision = std::mem::take(&mut fixed.revision);
         for part in &mut fixed.sessions {
-            // Some agents report their model only when they stop.
-            (part.is_partial, part.model) = (false, None);
+            // Some agents report their model only when they stop, and what it has used.
+            (part.is_partial, part.model, part.usage) = (false, None, Vec::new());
         }
         Ok(Some(Self { revision, fixed, sessions, is_purged }))
     }

@@ -18,6 +18,7 @@ use super::{
     explain,
     records::Log,
     session_info,
+    usage::{self, OfRecords},
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -62,6 +63,8 @@ pub(crate) struct Report {
     /// The same, by several properties.
     #[serde(flatten)]
     pub(crate) sums: Sums,
+    /// What the sessions of these commits have used; none if they have no records with sessions.
+    pub(crate) usage: Option<OfRecords>,
     /// The files with the most lines of agents, in all commits together.
     pub(crate) agent_files: Vec<File>,
     /// The commits, newest first.
@@ -171,6 +174,7 @@ pub(crate) fn report(context: &Context, subject: &Subject) -> Result<Report> {
         Ok(())
     })?;
     let sums = Sums::of(&found, &headers);
+    let usage = usage::of_records(context, found.commits.iter().flat_map(|commit| commit.records.iter().copied()))?;
     let agent_files = most_written(&found);
     let Attribution { summary, commits, missing_records, troubles, .. } = found;
     let mut described = Vec::new();
@@ -188,6 +192,7 @@ pub(crate) fn report(context: &Context, subject: &Subject) -> Result<Report> {
         session,
         summary,
         sums,
+        usage,
         agent_files,
         commits: described,
         missing_records,

@@ -1,11 +1,14 @@
 //! `round archive`: keeps the experiments of a round that goes on.
 
+use std::path::Path;
+
 use bstr::BString;
 use serde::Serialize;
 
 use super::{
     super::Context,
-    archive, copies,
+    archive::{self, Kept},
+    copies,
     end::{follow_move, found},
     listing::{bytes, named},
     lock::locked,
@@ -43,16 +46,17 @@ pub(crate) struct Apart {
     pub(crate) contexts: Vec<ApartPlace>,
 }
 
-/// Moves the experiments of the round that `name` stands for to the archive, as its end does, and makes empty folders for new ones.
+/// Moves the experiments of the round that `name` stands for to the archive, as its end does, or to the folder `to`, and makes
+/// empty folders for new ones.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if the round has ended; as [`archive::archive`].
-pub(crate) fn archive_now(context: &Context, name: &str, label: Option<&str>) -> Result<Apart> {
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the round has ended; as [`archive::archive`] and [`archive::chosen`].
+pub(crate) fn archive_now(context: &Context, name: &str, label: Option<&str>, to: Option<&Path>) -> Result<Apart> {
     context.repo.name_operation("round archive");
-    context.emit_failure("round archive", try_archive(context, name, label))
+    context.emit_failure("round archive", try_archive(context, name, label, to))
 }
 
-fn try_archive(context: &Context, name: &str, label: Option<&str>) -> Result<Apart> {
+fn try_archive(context: &Context, name: &str, label: Option<&str>, to: Option<&Path>) -> Result<Apart> {
     label.map_or(Ok(()), |label| check_label("the label", label))?;
     let (common, id) = (context.repo.common_dir(), named(context, name)?.id);
     let (_lock, mut round) = locked(context, &id)?;
@@ -60,6 +64,8 @@ fn try_archive(context: &Context, name: &str, label: Option<&str>) -> Result<Apa
         return Err(Error::refused(format!("the round '{id}' has ended: its experiments are in the archive"))
             .with_hint(format!("'git checkpoint round show {id}' says where")));
     }
+    let folder = to.map(|to| archive::chosen(context, &round, to)).transpose()?;
+    let kept = Kept { label, folder: folder.as_deref() };
     let mut contexts = Vec::new();
     for at in 0..round.places.len() {
         if round.places[at].scratch.is_none() {
@@ -79,7 +85,7 @@ fn try_archive(context: &Context, name: &str, label: Option<&str>) -> Result<Apa
             Mode::Workspace | Mode::Legacy => true,
         };
         if is_there {
-            archive::archive(context, &mut round, at, label)?;
+            archive::archive(context, &mut round, at, &kept)?;
             made = round.places[at].scratch.as_deref().map(scratch::make_folder).transpose()?;
         }
         let place = &mut round.places[at];

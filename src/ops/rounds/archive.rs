@@ -16,20 +16,66 @@ use crate::{
     },
 };
 
+/// Where experiments are to be kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept<'a> {
+    /// What they are called there; none: as [`label_of`] has it.
+    pub(super) label: Option<&'a str>,
+    /// The folder, as [`chosen`] returns it; none: the archive.
+    pub(super) folder: Option<&'a Path>,
+}
+
+/// Returns the absolute path of the folder `to`, which the user has chosen for experiments of `round`. It is not made yet.
+///
+/// # Errors
+/// [`Kind::User`] if the directory that it is in cannot be found; [`Kind::Refused`] if it is a symbolic link, or no directory, a
+/// directory of git's own, or one in which the round works: its end would commit or remove what is there.
+pub(super) fn chosen(context: &Context, round: &Round, to: &Path) -> Result<PathBuf> {
+    let what = || format!("cannot find the directory of '{}'", to.display());
+    let chosen = match to.file_name() {
+        Some(name) => {
+            let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            fs::canonicalize(parent).context(Kind::User, what)?.join(name)
+        }
+        None => fs::canonicalize(to).context(Kind::User, what)?,
+    };
+    if is_there(&chosen) && !fs::symlink_metadata(&chosen).is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(scratch::not_a_folder(&chosen));
+    }
+    let is_git = |part: std::path::Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    if chosen.starts_with(context.repo.common_dir()) || chosen.components().any(is_git) {
+        return Err(Error::refused(format!("'{}' is in a directory of git's own", chosen.display()))
+            .with_hint("name a directory elsewhere with '--to'"));
+    }
+    let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    let is_of_round = |place: &Place| {
+        let places = [place.path.as_ref(), place.scratch.as_ref()];
+        places.into_iter().flatten().any(|path| chosen.starts_with(real(path)))
+    };
+    if round.places.iter().any(is_of_round) {
+        return Err(Error::refused(format!("the round works in '{}': what is there goes with it", chosen.display()))
+            .with_hint("name a directory elsewhere with '--to'"));
+    }
+    Ok(chosen)
+}
+
 /// Moves the folder for experiments of the place number `at` of `round` to the archive, unless it is empty or gone, and notes where
 /// it is, before: whatever happens then, that is known.
 ///
 /// # Errors
 /// If it cannot be moved. It is where it was then.
-pub(super) fn archive(context: &Context, round: &mut Round, at: usize, label: Option<&str>) -> Result<()> {
+pub(super) fn archive(context: &Context, round: &mut Round, at: usize, kept: &Kept<'_>) -> Result<()> {
     let Some(from) = round.places[at].scratch.clone() else { return Ok(()) };
     if is_empty(&from)? {
         // With it, nothing is lost; it is made again if it is needed.
         drop(fs::remove_dir(&from));
         return Ok(());
     }
-    let label = label.map_or_else(|| label_of(round, &round.places[at]), str::to_owned);
-    let folder = folder(context, round)?;
+    let label = kept.label.map_or_else(|| label_of(round, &round.places[at]), str::to_owned);
+    let folder = match kept.folder {
+        Some(folder) => scratch::make_folder(folder)?,
+        None => folder(context, round)?,
+    };
     for attempt in 1_usize.. {
         let to = folder.join(numbered(&label, attempt));
         if is_there(&to) {

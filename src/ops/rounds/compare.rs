@@ -14,6 +14,8 @@ use super::{
         Context,
         compare::{DiffOptions, FileDiff, diff},
         overlap::{PathOverlap, Sight, meetings},
+        records::Log,
+        usage::{self, Usage},
     },
     changes::{Compared, compared_of},
     copies::bring_checkpoint,
@@ -21,7 +23,7 @@ use super::{
     several::Failed,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::Repo,
     model::{
         change::{Leaf, Status},
@@ -39,6 +41,8 @@ pub(crate) struct Entry {
     pub(crate) round: String,
     /// Its branch.
     pub(crate) branch: String,
+    /// What the agent is called that works in it.
+    pub(crate) agent: Option<String>,
     /// The directory that was worked on.
     #[serde(serialize_with = "path_text::serialize")]
     pub(crate) context: BString,
@@ -46,6 +50,8 @@ pub(crate) struct Entry {
     pub(crate) phase: Phase,
     /// What became of the program of a race; none if it is of no race.
     pub(crate) ran: Option<Ran>,
+    /// What the sessions have used whose work is in commits of the round; none if nothing was reported.
+    pub(crate) usage: Option<Usage>,
     /// How many files it has changed.
     pub(crate) files: usize,
     /// How many lines it has added; those of binary files do not count.
@@ -169,9 +175,11 @@ fn entries_of(context: &Context, round: &Round) -> Result<Vec<(Entry, Vec<FileDi
         let entry = Entry {
             round: round.id.clone(),
             branch: place.branch.clone().unwrap_or_default(),
+            agent: round.asked.agent.clone(),
             context: directory,
             phase: round.phase,
             ran: round.ran,
+            usage: used(&there, from, to)?,
             files: files.len(),
             added: sum(|file| file.added),
             deleted: sum(|file| file.deleted),
@@ -183,6 +191,23 @@ fn entries_of(context: &Context, round: &Round) -> Result<Vec<(Entry, Vec<FileDi
         found.push((entry, files));
     }
     Ok(found)
+}
+
+/// Returns what the sessions have used whose work is in the commits between `from` and `to`, or HEAD there.
+fn used(there: &Context, from: ObjectId, to: Option<ObjectId>) -> Result<Option<Usage>> {
+    let log = match Log::open(&there.repo) {
+        // What the round has changed is known all the same.
+        Err(error) if error.kind() == Kind::Corrupt => None,
+        log => log?,
+    };
+    let Some(log) = log else { return Ok(None) };
+    let to = to.map_or_else(|| "HEAD".to_owned(), |id| id.to_string());
+    let mut records = Vec::new();
+    for commit in there.repo.commits_in(&format!("{from}..{to}"))?.unwrap_or_default() {
+        records.extend(log.of_commit(commit)?);
+    }
+    let found = usage::of_records(there, records)?;
+    Ok(found.map(|found| found.usage).filter(|usage| usage.total > 0))
 }
 
 /// What a round has done to a path: of a renamed file, to both of its names.

@@ -14,7 +14,7 @@ use super::{
         uncommitted::refuse_changes,
         worktrees::{self, RemoveOptions},
     },
-    archive,
+    archive::{self, Kept},
     commit::{self, AGAIN, commit_noted, refuse_moved},
     ended::{EndOptions, Ended, EndedPlace},
     isolated_end,
@@ -111,7 +111,7 @@ fn end_workspace(context: &Context, round: &mut Round, at: usize, options: &EndO
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
     workspace::refuse_at_work(&here)?;
     let tip = commit_noted(context, &here, round, at, branch, options)?;
-    archive::archive(context, round, at, options.archive_label.as_deref())?;
+    archive::archive(context, round, at, &Kept { label: options.archive_label.as_deref(), folder: None })?;
     refuse_moved(&here.repo, branch, tip)?;
     workspace::switch_back(&here, &place)?;
     Ok(EndedPlace::of(&round.places[at]))
@@ -138,7 +138,7 @@ fn end_worktree(
     follow_move(&mut round.places[at], &found);
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let tip = commit_noted(context, &there, round, at, branch, options)?;
-    archive::archive(context, round, at, options.archive_label.as_deref())?;
+    archive::archive(context, round, at, &Kept { label: options.archive_label.as_deref(), folder: None })?;
     if options.keep_worktree {
         round.places[at].is_kept = true;
         return Ok(EndedPlace::of(&round.places[at]));

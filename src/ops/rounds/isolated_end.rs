@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{
     super::{Context, worktrees},
-    archive,
+    archive::{self, Kept},
     commit::{self, commit_noted},
     copies,
     ended::{EndOptions, EndedPlace},
@@ -59,7 +59,7 @@ pub(super) fn end(
     let tip = commit_noted(context, &there, round, at, branch, options)?;
     copies::follow(context, &there, round, at)?;
     let left_out = bring(context, &there, round, at)?;
-    archive::archive(context, round, at, options.archive_label.as_deref())?;
+    archive::archive(context, round, at, &Kept { label: options.archive_label.as_deref(), folder: None })?;
     if options.keep_worktree {
         round.places[at].is_kept = true;
         return Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) });

@@ -31,8 +31,8 @@ pub(crate) struct RaceOptions {
     pub(crate) group: Option<String>,
     /// Where the branches begin; none: at HEAD of the directory's worktree.
     pub(crate) base: Option<String>,
-    /// How many rounds.
-    pub(crate) count: usize,
+    /// For each round, what the agent is called that works in it; none if that is not known.
+    pub(crate) agents: Vec<Option<String>>,
 }
 
 /// Rounds that have begun.
@@ -64,12 +64,13 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
     // HEAD, or a checkpoint that is named by its place, may be another one when the last round begins.
     let base = worktrees::pinned_base(context, &options.directory, options.base.as_deref())?;
     let mut race = Race { group: group.clone(), rounds: Vec::new() };
-    for number in 1..=options.count {
+    for (number, agent) in (1..).zip(&options.agents) {
         let asked = StartOptions {
             contexts: vec![options.directory.clone()],
             mode: Some(RoundMode::Worktree),
             base: Some(base.clone()),
             group: Some(group.clone()),
+            agent: agent.clone(),
             is_new_group: number == 1,
             ..StartOptions::default()
         };

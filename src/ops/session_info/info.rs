@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Kind, Result};
+use crate::{
+    error::{Error, Kind, Result},
+    model::usage::Tokens,
+};
 
 /// What to do when another session has uncommitted work on the same base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,10 @@ pub struct SessionInfo {
     pub model: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,
+    /// The file that a subagent has written its part of the conversation to.
+    pub subagent_transcript: Option<String>,
+    /// What the model has used in the turn that ends, beside what is in these files.
+    pub tokens: Option<Tokens>,
     /// What to do when another session has uncommitted work here.
     pub on_multisession: OnMultisession,
 }

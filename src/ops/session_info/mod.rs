@@ -1,5 +1,6 @@
 //! A session: its id, its file, and what its caller reports about it.
 
+mod conversation;
 mod files;
 mod find;
 mod id;
@@ -7,6 +8,7 @@ mod info;
 mod known;
 mod place;
 
+pub(crate) use conversation::open_conversation;
 pub(crate) use files::{all, load, open_turns, peek, read_anew, store, turns_at_work};
 pub(crate) use find::{find, named, whole_id};
 pub use id::new_id;

@@ -11,6 +11,7 @@ use super::{
         guard,
         save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, EndReason, release_pending},
+        usage,
     },
     admit::admit,
     retry::retry_on_race,
@@ -126,6 +127,10 @@ pub(crate) fn leave(
             )));
     }
     add_info(&mut session, info);
+    if session.open_records.is_empty() || info.tokens.is_some() {
+        // Otherwise, it is counted when these records are completed.
+        usage::count(worktree, &session, info.tokens);
+    }
     let step = transition(Some(session.phase), session_event);
     let saved = if step.actions.contains(&Action::CloseTurn) {
         close_turn(worktree, &mut session, EndEvidence::Reported)?

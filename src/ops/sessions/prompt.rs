@@ -24,6 +24,7 @@ use super::{
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::{self, release_pending},
+        usage,
     },
     admit::admit,
     continues::{decide_for, touched_by},
@@ -165,6 +166,8 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     }
     note_stashes(worktree);
     add_info(&mut session, info);
+    // What the agent has written since its last turn ended is of that one.
+    usage::count(worktree, &session, None);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
     let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{end, field, path, said, start};
+use super::{end, everything, field, folder, path, said, start, text};
 use crate::support::World;
 
 #[test]
@@ -35,6 +35,69 @@ fn experiments_are_archived_while_the_round_goes_on() {
     end(&world, &round);
     let output = world.checkpoint(&["round", "archive", id]);
     assert!(said(&output).contains("has ended"), "{}", said(&output));
+}
+
+/// The directory is the user's: what is in it stays, and nothing leads out of it.
+#[test]
+fn experiments_go_to_a_directory_of_the_users() {
+    let world = World::with_commit();
+    let round = start(&world, &["--agent", "a"]);
+    let (id, scratch) = (round["round"].as_str().expect("it has an id"), field(&round, "scratch"));
+    let kept = folder(&world, "kept");
+    fs::create_dir(kept.join("a")).expect("a directory can be made");
+    fs::write(kept.join("a/mine"), "mine\n").expect("writable");
+    std::os::unix::fs::symlink(folder(&world, "elsewhere"), kept.join("a-2")).expect("a link can be made");
+    let keep = |note: &str, to: &str, more: &[&str]| {
+        fs::write(format!("{scratch}/note"), note).expect("writable");
+        let printed = world.json(&[&["round", "archive", id, "--to", to, "--json"], more].concat());
+        let archive = field(&printed, "archive").to_owned();
+        assert_eq!(fs::read_to_string(format!("{archive}/note")).expect("it is kept"), note);
+        assert_eq!(fs::read_dir(scratch).expect("it is there").count(), 0);
+        archive
+    };
+    // Neither in a folder that is there, nor through a link.
+    assert_eq!(keep("one\n", text(&kept), &[]), text(&kept.join("a-3")));
+    assert_eq!(fs::read_dir(kept.join("a")).expect("it is there").count(), 1);
+    assert_eq!(fs::read_dir(world.root().join("elsewhere")).expect("it is there").count(), 0);
+    // Relative to the current directory, and made if need be.
+    assert_eq!(keep("two\n", "../new", &["--label", "tried"]), text(&world.root().join("new/tried")));
+    assert_eq!(keep("three\n", "../new/", &["--label", "tried"]), text(&world.root().join("new/tried-2")));
+    let shown = world.json(&["round", "show", id, "--json"]);
+    assert_eq!(shown["round"]["contexts"][0]["archive"], json!(world.root().join("new/tried-2")));
+    // The end has its own archive all the same.
+    fs::write(format!("{scratch}/note"), "four\n").expect("writable");
+    assert!(field(&end(&world, &round), "archive").ends_with("/ws/.scratch_archive/a"));
+    world.assert_sound("after an archive elsewhere");
+}
+
+#[test]
+fn experiments_go_nowhere_else() {
+    let world = World::with_commit();
+    let round = start(&world, &["--agent", "a"]);
+    let (id, scratch) = (round["round"].as_str().expect("it has an id"), field(&round, "scratch"));
+    fs::write(format!("{scratch}/note"), "idea\n").expect("writable");
+    fs::write(world.root().join("file"), "mine\n").expect("writable");
+    std::os::unix::fs::symlink(folder(&world, "elsewhere"), world.root().join("link")).expect("a link can be made");
+    let inside = format!("{}/sub", field(&round, "path"));
+    let deeper = format!("{scratch}/deeper");
+    let before = everything(&world);
+    for (to, label, what) in [
+        ("../link", "x", "link' is not a folder"),
+        ("../file", "x", "file' is not a folder"),
+        ("../nowhere/deep", "x", "cannot find the directory of '../nowhere/deep'"),
+        (".git", "x", "is in a directory of git's own"),
+        (".git/hooks", "x", "is in a directory of git's own"),
+        (&inside, "x", "the round works in"),
+        (&deeper, "x", "the round works in"),
+        (scratch, "x", "the round works in"),
+        ("../elsewhere", "../x", "is not a plain name"),
+        ("../elsewhere", "a/b", "is not a plain name"),
+        ("../elsewhere", "", "is not a plain name"),
+    ] {
+        let output = world.checkpoint(&["round", "archive", id, "--to", to, "--label", label]);
+        assert!(!output.status.success() && said(&output).contains(what), "{to}: {}", said(&output));
+        assert_eq!(everything(&world), before, "{to}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `git checkpoint round`: isolated work whose end loses nothing.
 
 mod afterwards;
+mod agents;
 mod apart;
 mod applies;
 mod begun;

@@ -20,6 +20,7 @@ fn every_field_is_there() {
         desk.json(&["session", "list"]),
         desk.json(&["session", "show", "a"]),
         desk.json(&["session", "cwd", "a"]),
+        desk.json(&["session", "handoff", "a"]),
     ];
     let mut stopped = desk.json(&["session", "stop", "a"]);
     // A checkpoint is described elsewhere.

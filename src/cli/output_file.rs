@@ -1,4 +1,4 @@
-//! The file that a report is written to. It replaces another report, and nothing else of the user's.
+//! The file that a command writes its result to. It replaces another result of the same command, and nothing else of the user's.
 
 use std::{
     fs,
@@ -7,36 +7,42 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::super::output::printable;
+use super::output::printable;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Every report begins with this, a page after its document type: by it, the next report knows the file, and a job that comments pull
-/// requests finds its comment.
-pub(super) const MARK: &str = "<!-- git-checkpoint report -->";
+/// What a command writes.
+#[derive(Debug)]
+pub(super) struct Form {
+    /// What each file of it begins with, a page after its document type: by it, the command knows the file.
+    pub(super) mark: &'static str,
+    /// What it is called.
+    pub(super) word: &'static str,
+}
 
-/// Where [`MARK`] has to be.
+/// Where [`Form::mark`] has to be.
 const BEGINNING: u64 = 256;
 
 /// A file that may be written.
 pub(super) struct Target {
     path: PathBuf,
+    form: &'static Form,
     is_forced: bool,
 }
 
 /// Returns the target `path`.
 ///
 /// # Errors
-/// If there is a file that is no report, unless `is_forced`.
-pub(super) fn check(path: &Path, is_forced: bool) -> Result<Target> {
-    old(path, is_forced)?;
-    Ok(Target { path: path.to_owned(), is_forced })
+/// If there is a file that is none of this `form`, unless `is_forced`.
+pub(super) fn check(path: &Path, form: &'static Form, is_forced: bool) -> Result<Target> {
+    old(path, form, is_forced)?;
+    Ok(Target { path: path.to_owned(), form, is_forced })
 }
 
 /// Returns what is known of the file at `path`; none if it does not exist.
 ///
 /// # Errors
 /// If it is not to be replaced.
-fn old(path: &Path, is_forced: bool) -> Result<Option<fs::Metadata>> {
+fn old(path: &Path, form: &Form, is_forced: bool) -> Result<Option<fs::Metadata>> {
     let name = || printable(path.as_os_str().as_encoded_bytes());
     match fs::metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -49,24 +55,24 @@ fn old(path: &Path, is_forced: bool) -> Result<Option<fs::Metadata>> {
         Err(cause) => Err(Error::user(format!("cannot write '{}'", name())).with_cause(cause)),
         Ok(metadata) if metadata.is_dir() => Err(Error::user(format!("'{}' is a directory", name()))),
         // A pipe or a device, such as /dev/stdout, loses nothing.
-        Ok(metadata) if !metadata.is_file() || is_forced || is_report(path) => Ok(Some(metadata)),
-        Ok(_) => Err(is_other(path)),
+        Ok(metadata) if !metadata.is_file() || is_forced || is_of(form, path) => Ok(Some(metadata)),
+        Ok(_) => Err(is_other(path, form)),
     }
 }
 
-fn is_other(path: &Path) -> Error {
+fn is_other(path: &Path, form: &Form) -> Error {
     let name = printable(path.as_os_str().as_encoded_bytes());
-    Error::user(format!("'{name}' exists already and is no report"))
+    Error::user(format!("'{name}' exists already and is no {}", form.word))
         .with_hint("'--force' replaces it; no checkpoint is taken before")
 }
 
-fn is_report(path: &Path) -> bool {
+fn is_of(form: &Form, path: &Path) -> bool {
     let mut beginning = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
     read.is_ok()
         && (beginning.is_empty()
-            || beginning.starts_with(MARK.as_bytes())
-            || beginning.starts_with(format!("<!DOCTYPE html>{MARK}").as_bytes()))
+            || beginning.starts_with(form.mark.as_bytes())
+            || beginning.starts_with(format!("<!DOCTYPE html>{}", form.mark).as_bytes()))
 }
 
 impl Target {
@@ -75,9 +81,9 @@ impl Target {
     /// # Errors
     /// As [`check`]: since then, a file of the user's may have appeared.
     pub(super) fn write(self, content: &[u8]) -> Result<PathBuf> {
-        let Self { path, is_forced } = self;
+        let Self { path, form, is_forced } = self;
         let what = || format!("cannot write '{}'", printable(path.as_os_str().as_encoded_bytes()));
-        let old = old(&path, is_forced)?;
+        let old = old(&path, form, is_forced)?;
         if old.as_ref().is_some_and(|metadata| !metadata.is_file()) {
             fs::OpenOptions::new()
                 .write(true)
@@ -93,7 +99,7 @@ impl Target {
         // Who could not read the old file cannot read the new one.
         let mode = old.as_ref().map(|metadata| metadata.permissions().mode() & 0o777);
         let mut file = tempfile::Builder::new()
-            .prefix(".git-checkpoint-report-")
+            .prefix(".git-checkpoint-")
             .permissions(permissions(mode.unwrap_or(0o666)))
             .tempfile_in(directory)
             .context(Kind::User, what)?;
@@ -104,7 +110,7 @@ impl Target {
         let kept = if old.is_some() || is_forced { file.persist(&place) } else { file.persist_noclobber(&place) };
         match kept {
             Ok(_) => Ok(path),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(is_other(&path)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(is_other(&path, form)),
             // Not every file system can do it without replacing.
             Err(error) if old.is_none() && !is_forced && !place.exists() => {
                 error.file.persist(&place).map_err(|error| error.error).context(Kind::User, what)?;

@@ -1,0 +1,9 @@
+//! By what a report is known.
+
+use super::super::output_file::Form;
+
+/// Every report begins with this, a page after its document type: by it, a job that comments pull requests finds its comment, too.
+pub(super) const MARK: &str = "<!-- git-checkpoint report -->";
+
+/// What a report is as a file.
+pub(super) const FORM: Form = Form { mark: MARK, word: "report" };
