@@ -31,7 +31,7 @@ fn world() -> World {
 /// printed.
 fn browse(world: &World, arguments: &str, prepare: impl FnOnce(&mut Command)) -> Terminal {
     let line = format!(
-        "stty cols 100 rows 30; sh -c 'echo $$ >pid; exec {} {arguments}'; echo \"status $?.\"; stty -a; echo end.",
+        "stty cols 100 rows 30; sh -c 'echo $$ >../pid; exec {} {arguments}'; echo \"status $?.\"; stty -a; echo end.",
         program()
     );
     let terminal = Terminal::start(world, &line, |command| {
@@ -40,6 +40,48 @@ fn browse(world: &World, arguments: &str, prepare: impl FnOnce(&mut Command)) ->
     });
     terminal.wait_for(TAKEN);
     terminal
+}
+
+/// Returns the lines of the screen of 100 columns after `bytes` were written to it, which the browser places.
+fn screen(bytes: &[u8]) -> Vec<String> {
+    let mut cells = vec![[' '; 100]; 30];
+    let (mut row, mut column) = (0_usize, 0_usize);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c != '\x1b' {
+            if let Some(cell) = cells.get_mut(row).and_then(|cells| cells.get_mut(column)) {
+                *cell = c;
+            }
+            column += if c >= '\u{2e80}' { 2 } else { 1 };
+            continue;
+        }
+        let sequence: String = rest.by_ref().take_while(|c| *c != '[').collect();
+        assert!(sequence.is_empty(), "the browser only places and paints text: {sequence:?}");
+        let mut parameters = String::new();
+        let end = loop {
+            match rest.next() {
+                Some(c) if c.is_ascii_alphabetic() => break c,
+                Some(c) => parameters.push(c),
+                // The rest is still on its way.
+                None => break ' ',
+            }
+        };
+        match end {
+            'H' => {
+                let mut numbers = parameters.split(';').map(|number| number.parse::<usize>().unwrap_or(1) - 1);
+                (row, column) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            }
+            'J' => cells.fill([' '; 100]),
+            _ => {}
+        }
+    }
+    cells.iter().map(|cells| cells.iter().collect::<String>().trim_end().to_owned()).collect()
+}
+
+/// Waits until `text` is on a line of the screen.
+fn see(terminal: &Terminal, text: &str) {
+    terminal.wait_until(text, |bytes| screen(bytes).iter().any(|line| line.contains(text)));
 }
 
 /// Ends the browser with `q`, and checks that the terminal is as it was.
@@ -61,13 +103,13 @@ fn ended(terminal: &Terminal, status: i32) {
 fn the_timeline_the_files_and_the_changes_are_shown() {
     let world = world();
     let mut terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("by hand");
-    terminal.wait_for("2 files");
+    see(&terminal, "by hand");
+    see(&terminal, "2 files");
     // The owners of what is not committed yet: an agent's line, and a person's.
-    terminal.wait_for("two");
-    terminal.wait_for("by hand");
+    see(&terminal, "A     2 +two");
+    see(&terminal, "H     3 +by hand");
     terminal.press("jj");
-    terminal.wait_for("session s1");
+    see(&terminal, "session s1");
     quit(&mut terminal);
 }
 
@@ -78,8 +120,8 @@ fn the_timeline_the_files_and_the_changes_are_shown() {
 fn a_signal_gives_the_terminal_back(#[case] signal: &str) {
     let world = world();
     let terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("2 files");
-    world.sh(&format!("kill -{signal} $(cat pid)"));
+    see(&terminal, "2 files");
+    world.sh(&format!("kill -{signal} $(cat ../pid)"));
     ended(&terminal, 130);
 }
 
@@ -98,29 +140,30 @@ fn a_panic_gives_the_terminal_back_before_its_message() {
 #[test]
 fn what_is_restored_was_asked_and_can_be_undone() {
     let world = world();
+    let facts = world.facts();
     let before = world.read("f");
     let mut terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("2 files");
+    see(&terminal, "2 files");
     terminal.press("jj");
-    terminal.wait_for("session s1");
+    see(&terminal, "session s1");
     terminal.press("r");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     assert_eq!(world.read("f"), before, "it only asks");
     terminal.press("n");
     terminal.press("r");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     terminal.press("y");
-    terminal.wait_for("restored 1 path");
+    see(&terminal, "restored 1 path");
     assert_eq!(world.read("f"), "one\ntwo\n");
     terminal.press("\x1bu");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     terminal.press("y");
-    terminal.wait_for("undone: restored 1 path");
+    see(&terminal, "undone: restored 1 path");
     assert_eq!(world.read("f"), before);
     terminal.press("\x1bU");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     terminal.press("y");
-    terminal.wait_for("redone: restored 1 path");
+    see(&terminal, "redone: restored 1 path");
     assert_eq!(world.read("f"), "one\ntwo\n");
     terminal.press("\x1b");
     quit(&mut terminal);
@@ -129,7 +172,8 @@ fn what_is_restored_was_asked_and_can_be_undone() {
     for command in ["git checkpoint restore", "git checkpoint undo", "git checkpoint redo"] {
         assert!(log.contains(command), "{log}");
     }
-    world.assert_sound();
+    assert_eq!(world.facts(), facts);
+    world.assert_sound("afterwards");
 }
 
 #[test]
@@ -138,13 +182,13 @@ fn only_the_selected_file_is_restored_from_its_pane() {
     world.write("f", "lost\n");
     world.write("other.txt", "mine\n");
     let mut terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("2 files");
+    see(&terminal, "2 files");
     terminal.press("jj");
-    terminal.wait_for("session s1");
+    see(&terminal, "session s1");
     terminal.press("\tr");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     terminal.press("y");
-    terminal.wait_for("restored 1 path");
+    see(&terminal, "restored 1 path");
     assert_eq!((world.read("f"), world.read("other.txt")), ("one\ntwo\n".into(), "mine\n".into()));
     terminal.press("\x1b");
     quit(&mut terminal);
@@ -153,42 +197,44 @@ fn only_the_selected_file_is_restored_from_its_pane() {
 #[test]
 fn checkpoints_are_tagged_verified_and_noted() {
     let world = world();
+    let facts = world.facts();
     world.write("../edit", "#!/bin/sh\nprintf 'a note\\n' >\"$1\"\n");
     world.sh("chmod +x ../edit");
     let editor = world.root().join("edit");
     let mut terminal = browse(&world, "browse", |command| {
         command.env("GIT_EDITOR", editor);
     });
-    terminal.wait_for("2 files");
+    see(&terminal, "2 files");
     terminal.press("jtmine\r");
-    terminal.wait_for("tag: mine");
+    see(&terminal, "tag: mine");
     terminal.press("v");
-    terminal.wait_for("verified");
+    see(&terminal, "verified");
     terminal.press("e");
     terminal.wait_for(GIVEN_BACK);
     terminal.wait_for(TAKEN);
-    terminal.wait_for("a note");
+    see(&terminal, "a note");
     quit(&mut terminal);
     let latest = world.json(&["show", "--json"]);
     assert_eq!(
         (&latest["tags"][0], &latest["verified"], &latest["note"]),
         (&"mine".into(), &true.into(), &"a note".into())
     );
-    world.assert_sound();
+    assert_eq!(world.facts(), facts);
+    world.assert_sound("afterwards");
 }
 
 #[test]
 fn a_search_finds_prompts_and_a_filter_takes_the_arguments_of_list() {
     let world = world();
     let mut terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("2 files");
+    see(&terminal, "2 files");
     terminal.press("/prompt 1\r");
-    terminal.wait_for("turn 1");
+    see(&terminal, "turn 1");
     terminal.press("fnonsense --x\r");
-    terminal.wait_for("unexpected argument '--x'");
+    see(&terminal, "unexpected argument '--x'");
     terminal.press("f--tag none\r");
-    terminal.wait_for("filter: --tag none");
-    terminal.wait_for("1/1");
+    see(&terminal, "filter: --tag none");
+    see(&terminal, "1/1");
     quit(&mut terminal);
 }
 
@@ -196,30 +242,32 @@ fn a_search_finds_prompts_and_a_filter_takes_the_arguments_of_list() {
 fn what_others_save_appears() {
     let world = world();
     let mut terminal = browse(&world, "browse", |_| {});
-    terminal.wait_for("2 files");
+    see(&terminal, "2 files");
     // The refs are looked at once a second.
     std::thread::sleep(Duration::from_millis(2500));
     world.write("f", "later\n");
     world.done(&["save", "-m", "another program saved"]);
-    terminal.wait_for("another program saved");
+    see(&terminal, "another program saved");
     quit(&mut terminal);
 }
 
 #[test]
 fn without_colours_there_are_none() {
     let world = world();
-    let colour = "\x1b[38;5;";
+    // Also one of the background, or of several attributes in one sequence.
+    let colour = "8;5;";
     let shown = |prepare: fn(&mut Command)| {
         let mut terminal = browse(&world, "browse", prepare);
-        let mut shown = terminal.wait_for("by hand");
-        shown.push_str(&terminal.wait_for("2 files"));
+        see(&terminal, "+by hand");
         terminal.press("j");
-        shown.push_str(&terminal.wait_for("checkpoint "));
-        quit(&mut terminal);
-        shown
+        see(&terminal, "by human");
+        terminal.press("q");
+        terminal.wait_for(GIVEN_BACK)
     };
     assert!(shown(|_| {}).contains(colour), "else the test sees nothing");
-    let plain = shown(|command| drop(command.env("NO_COLOR", "1")));
+    let plain = shown(|command| {
+        command.env("NO_COLOR", "1");
+    });
     assert!(!plain.contains(colour), "{plain}");
 }
 
@@ -229,12 +277,11 @@ fn nothing_from_the_repository_controls_the_terminal() {
     world.write("a\u{1b}]0;evil\u{7}b", "\u{1b}[2J\u{202e}line\n");
     world.done(&["save", "-m", "sub\u{1b}]0;evil\u{7}ject"]);
     let mut terminal = browse(&world, "browse", |_| {});
-    let mut shown = terminal.wait_for("1 file");
-    shown.push_str(&terminal.wait_for("line"));
+    see(&terminal, "line");
     terminal.press("j");
-    shown.push_str(&terminal.wait_for("checkpoint "));
+    see(&terminal, "by human");
     terminal.press("q");
-    shown.push_str(&terminal.wait_for(GIVEN_BACK));
+    let shown = terminal.wait_for(GIVEN_BACK);
     assert!(shown.contains("evil"), "{shown}");
     assert!(!shown.contains("\x1b]0;evil") && !shown.contains('\u{202e}'), "{shown:?}");
 }
@@ -243,13 +290,13 @@ fn nothing_from_the_repository_controls_the_terminal() {
 fn a_restore_without_a_checkpoint_lets_the_user_pick_one() {
     let world = world();
     let mut terminal = browse(&world, "restore", |_| {});
-    terminal.wait_for("session s1");
+    see(&terminal, "session s1");
     terminal.press("\r");
-    terminal.wait_for("nothing to do");
+    see(&terminal, "nothing to do");
     terminal.press("\x1bj");
-    terminal.wait_for("turn 2");
+    see(&terminal, "turn 2");
     terminal.press("\r");
-    terminal.wait_for("would write f");
+    see(&terminal, "would write f");
     terminal.press("y");
     terminal.wait_for(GIVEN_BACK);
     terminal.wait_for("restored 1 path");
@@ -262,7 +309,7 @@ fn without_a_pick_nothing_is_restored() {
     let world = world();
     let before = world.read("f");
     let mut terminal = browse(&world, "restore", |_| {});
-    terminal.wait_for("by hand");
+    see(&terminal, "by hand");
     terminal.press("q");
     terminal.wait_for(GIVEN_BACK);
     terminal.wait_for("nothing was restored");
@@ -274,7 +321,10 @@ fn without_a_pick_nothing_is_restored() {
 fn a_terminal_that_cannot_place_text_is_refused() {
     let world = world();
     let line = format!("{} browse; echo \"status $?.\"", program());
-    let shown = Terminal::start(&world, &line, |command| drop(command.env("TERM", "dumb"))).wait_for("status 128.");
+    let shown = Terminal::start(&world, &line, |command| {
+        command.env("TERM", "dumb");
+    })
+    .wait_for("status 128.");
     assert!(shown.contains("browse needs a terminal") && !shown.contains(TAKEN), "{shown}");
 }
 
@@ -296,7 +346,7 @@ impl<'w> Tmux<'w> {
         let size = columns.to_string();
         it.run(&["-f", "/dev/null", "new-session", "-d", "-x", &size, "-y", "20", "bash --norc --noprofile -i"]);
         it.send("PS1='ready> '", "Enter");
-        it.wait_for("\nready> ");
+        it.wait_for("\nready>");
         Some(it)
     }
 

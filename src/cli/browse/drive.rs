@@ -274,12 +274,11 @@ impl Running<'_> {
         let short = |id: &_| names.id(id);
         let look = Look { now: date::now(), short: &short, is_coloured: self.call.out.is_coloured() };
         let state = &mut self.state;
-        let drawn = self.screen.terminal.draw(|frame| {
+        self.screen.draw(|frame| {
             let area = frame.area();
             view::fit(state, area);
             view::draw(state, &look, area, frame.buffer_mut());
-        });
-        drawn.map(drop).context(Kind::User, unreadable)
+        })
     }
 
     /// Ends with an error once a signal came.

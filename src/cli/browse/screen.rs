@@ -10,13 +10,16 @@ use std::{
 
 use base64::Engine as _;
 use ratatui::{
-    Terminal,
+    Frame, Terminal, TerminalOptions, Viewport,
     backend::CrosstermBackend,
     crossterm::{
-        cursor::Show,
+        cursor::{Hide, Show},
         execute,
-        terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
+        terminal::{
+            self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+        },
     },
+    layout::Rect,
 };
 use rustix::process::{Signal, kill_current_process_group};
 
@@ -28,7 +31,7 @@ type Hook = Arc<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>;
 
 /// The terminal. Dropping it gives it back as it was.
 pub(super) struct Screen {
-    pub(super) terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     /// What was called on a panic before.
     hook: Hook,
 }
@@ -43,17 +46,26 @@ impl Screen {
             let _ = give_back();
             former(info);
         }));
-        let terminal = Terminal::new(CrosstermBackend::new(screen_writer())).context(Kind::User, unusable)?;
+        let terminal = terminal(size()?)?;
         let mut screen = Self { terminal, hook };
         screen.enter()?;
         Ok(screen)
     }
 
+    /// Draws all that `draw` puts into a buffer of the size of the terminal.
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+        let size = size()?;
+        if size != self.terminal.get_frame().area() {
+            self.enter()?;
+        }
+        self.terminal.draw(draw).map(drop).context(Kind::User, unusable)
+    }
+
     fn enter(&mut self) -> Result<()> {
         enable_raw_mode().context(Kind::User, unusable)?;
-        execute!(screen_writer(), EnterAlternateScreen).context(Kind::User, unusable)?;
-        self.terminal.hide_cursor().context(Kind::User, unusable)?;
-        self.terminal.clear().context(Kind::User, unusable)
+        // One that knows nothing of what was drawn before.
+        self.terminal = terminal(size()?)?;
+        execute!(screen_writer(), EnterAlternateScreen, Clear(ClearType::All), Hide).context(Kind::User, unusable)
     }
 
     /// Lets `work` have the terminal as it was before, and takes it again.
@@ -98,6 +110,18 @@ impl Drop for Screen {
             panic::set_hook(Box::new(move |info| hook(info)));
         }
     }
+}
+
+/// Returns a terminal of this size. If it were to find out the size itself, it would ask the terminal where the cursor is, and some do
+/// not answer.
+fn terminal(area: Rect) -> Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
+    let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+    Terminal::with_options(CrosstermBackend::new(screen_writer()), options).context(Kind::User, unusable)
+}
+
+fn size() -> Result<Rect> {
+    let (columns, rows) = terminal::size().context(Kind::User, unusable)?;
+    Ok(Rect::new(0, 0, columns, rows))
 }
 
 fn give_back() -> io::Result<()> {
