@@ -155,17 +155,17 @@ fn what_is_restored_was_asked_and_can_be_undone() {
     terminal.press("y");
     see(&terminal, "restored 1 path");
     assert_eq!(world.read("f"), "one\ntwo\n");
-    terminal.press("\x1bu");
+    terminal.press("\ru");
     see(&terminal, "would write f");
     terminal.press("y");
     see(&terminal, "undone: restored 1 path");
     assert_eq!(world.read("f"), before);
-    terminal.press("\x1bU");
+    terminal.press("\rU");
     see(&terminal, "would write f");
     terminal.press("y");
     see(&terminal, "redone: restored 1 path");
     assert_eq!(world.read("f"), "one\ntwo\n");
-    terminal.press("\x1b");
+    terminal.press("\r");
     quit(&mut terminal);
     // Each is in the log as the command that does the same.
     let log = world.done(&["op", "log"]);
@@ -190,7 +190,7 @@ fn only_the_selected_file_is_restored_from_its_pane() {
     terminal.press("y");
     see(&terminal, "restored 1 path");
     assert_eq!((world.read("f"), world.read("other.txt")), ("one\ntwo\n".into(), "mine\n".into()));
-    terminal.press("\x1b");
+    terminal.press("\r");
     quit(&mut terminal);
 }
 
@@ -229,6 +229,9 @@ fn a_search_finds_prompts_and_a_filter_takes_the_arguments_of_list() {
     let mut terminal = browse(&world, "browse", |_| {});
     see(&terminal, "2 files");
     terminal.press("/prompt 1\r");
+    // The commit of that turn, and the turn itself.
+    see(&terminal, "4/5  search: prompt 1");
+    terminal.press("n");
     see(&terminal, "turn 1");
     terminal.press("fnonsense --x\r");
     see(&terminal, "unexpected argument '--x'");
@@ -290,10 +293,10 @@ fn nothing_from_the_repository_controls_the_terminal() {
 fn a_restore_without_a_checkpoint_lets_the_user_pick_one() {
     let world = world();
     let mut terminal = browse(&world, "restore", |_| {});
-    see(&terminal, "session s1");
+    see(&terminal, "by human");
     terminal.press("\r");
     see(&terminal, "nothing to do");
-    terminal.press("\x1bj");
+    terminal.press("\rj");
     see(&terminal, "turn 2");
     terminal.press("\r");
     see(&terminal, "would write f");

@@ -13,6 +13,10 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 use ratatui::crossterm::event::{self, Event};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    io::Errno,
+};
 use signal_hook::{consts::SIGCONT, flag};
 
 #[cfg(feature = "failpoints")]
@@ -343,12 +347,35 @@ impl Running<'_> {
     }
 }
 
+/// Waits for an event, at most for `pause`; a signal ends the wait.
+///
+/// # Errors
+/// If the terminal is gone: the library would wait for its keys forever.
 fn poll(pause: Duration) -> Result<bool> {
-    match event::poll(pause) {
-        // A signal.
+    let ready = |pause: Duration| {
+        let stdin = std::io::stdin();
+        let mut ends = [PollFd::new(&stdin, PollFlags::IN)];
+        let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
+        match rustix::event::poll(&mut ends, Some(&pause)) {
+            Err(Errno::INTR) => {}
+            polled => polled.context(Kind::User, unreadable).map(drop)?,
+        }
+        if ends[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Err(Error::user("the terminal is gone"));
+        }
+        Ok(())
+    };
+    // It may have read more keys than one.
+    let is_there = || match event::poll(Duration::ZERO) {
         Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => Ok(false),
         polled => polled.context(Kind::User, unreadable),
+    };
+    ready(Duration::ZERO)?;
+    if is_there()? {
+        return Ok(true);
     }
+    ready(pause)?;
+    is_there()
 }
 
 fn unreadable() -> String {

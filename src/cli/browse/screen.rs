@@ -65,7 +65,8 @@ impl Screen {
         enable_raw_mode().context(Kind::User, unusable)?;
         // One that knows nothing of what was drawn before.
         self.terminal = terminal(size()?)?;
-        execute!(screen_writer(), EnterAlternateScreen, Clear(ClearType::All), Hide).context(Kind::User, unusable)
+        let mut writer = screen_writer();
+        execute!(writer, EnterAlternateScreen, Clear(ClearType::All), Hide).context(Kind::User, unusable)
     }
 
     /// Lets `work` have the terminal as it was before, and takes it again.
@@ -125,7 +126,8 @@ fn size() -> Result<Rect> {
 }
 
 fn give_back() -> io::Result<()> {
-    let left = execute!(screen_writer(), LeaveAlternateScreen, Show);
+    let mut writer = screen_writer();
+    let left = execute!(writer, LeaveAlternateScreen, Show);
     disable_raw_mode().and(left)
 }
 
