@@ -91,11 +91,11 @@ pub(super) struct Format {
 impl Restore {
     pub(super) fn run(mut self, call: &mut Call, runner: Runner) -> Result<Exit> {
         if self.is_to_be_picked() {
-            let Some(id) = self.pick(call, runner)? else {
+            let Some(picked) = self.pick(call, runner)? else {
                 call.out.aside("no checkpoint was picked: nothing was restored");
                 return Ok(Exit::No);
             };
-            self.target = Some(id);
+            (self.target, self.all) = (Some(picked.id), self.all || picked.all);
         }
         let (context, asking) = if self.patch {
             let (context, asking) = call.asking_context()?;

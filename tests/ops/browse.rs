@@ -147,11 +147,12 @@ fn what_is_restored_was_asked_and_can_be_undone() {
     terminal.press("jj");
     see(&terminal, "session s1");
     terminal.press("r");
+    // A person has changed the file since.
+    see(&terminal, "kept     f");
+    terminal.press("a");
     see(&terminal, "would write f");
+    see(&terminal, "$ git checkpoint restore --all ");
     assert_eq!(world.read("f"), before, "it only asks");
-    terminal.press("n");
-    terminal.press("r");
-    see(&terminal, "would write f");
     terminal.press("y");
     see(&terminal, "restored 1 path");
     assert_eq!(world.read("f"), "one\ntwo\n");
@@ -212,7 +213,7 @@ fn checkpoints_are_tagged_verified_and_noted() {
     terminal.press("e");
     terminal.wait_for(GIVEN_BACK);
     terminal.wait_for(TAKEN);
-    see(&terminal, "a note");
+    see(&terminal, "wrote the note of ");
     quit(&mut terminal);
     let latest = world.json(&["show", "--json"]);
     assert_eq!(
@@ -299,6 +300,8 @@ fn a_restore_without_a_checkpoint_lets_the_user_pick_one() {
     terminal.press("\rj");
     see(&terminal, "turn 2");
     terminal.press("\r");
+    see(&terminal, "kept     f");
+    terminal.press("a");
     see(&terminal, "would write f");
     terminal.press("y");
     terminal.wait_for(GIVEN_BACK);

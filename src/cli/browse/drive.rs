@@ -26,7 +26,7 @@ use super::{
     Ran, Runner,
     input::Key,
     loaded::Loaded,
-    press::Effect,
+    press::{Effect, Picked},
     screen::Screen,
     state::State,
     typed,
@@ -62,7 +62,7 @@ enum Next {
     /// It is to be read again, with other arguments or because refs have changed.
     Again(Option<String>),
     /// The browser ends, with what was picked.
-    End(Option<String>),
+    End(Option<Picked>),
 }
 
 /// What is at work.
@@ -87,7 +87,7 @@ struct Running<'c> {
 
 impl Browser {
     /// Lets the user browse; returns what was picked.
-    pub(super) fn run(self, call: &mut Call) -> Result<Option<String>> {
+    pub(super) fn run(self, call: &mut Call) -> Result<Option<Picked>> {
         let context = call.context()?;
         let pathspecs = Call::pathspecs(&context.repo, &self.paths)?;
         let (results, done) = channel();
@@ -134,7 +134,7 @@ fn options(context: &Context, filter: &str, paths: &[OsString]) -> Result<ListOp
 
 impl Running<'_> {
     /// Shows one list after the other, until the user ends it.
-    fn lists(&mut self, context: &Context, paths: &[OsString]) -> Result<Option<String>> {
+    fn lists(&mut self, context: &Context, paths: &[OsString]) -> Result<Option<Picked>> {
         let mut chosen = options(context, "", paths)?;
         loop {
             let mut listing = Listing::new(context, &chosen)?;
@@ -206,6 +206,7 @@ impl Running<'_> {
             match listing.next()? {
                 Some(entry) => rows.extend(self.state.authors.rows(entry)),
                 None => {
+                    self.is_stale = true;
                     self.state.add(std::mem::take(&mut rows));
                     self.state.end();
                     if let Some(error) = listing.broken().next() {
@@ -302,7 +303,7 @@ impl Running<'_> {
     fn carry_out(&mut self, effect: Effect) -> Result<Option<Next>> {
         match effect {
             Effect::Quit => return Ok(Some(Next::End(None))),
-            Effect::Pick(id) => return Ok(Some(Next::End(Some(id)))),
+            Effect::Pick(picked) => return Ok(Some(Next::End(Some(picked)))),
             Effect::Filter(filter) => return Ok(Some(Next::Again(Some(filter)))),
             Effect::Suspend => self.screen.suspend()?,
             Effect::Redraw => self.screen.take_again()?,

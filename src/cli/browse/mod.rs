@@ -19,6 +19,7 @@ mod worker;
 use std::{ffi::OsString, io::IsTerminal as _};
 
 use self::drive::Browser;
+pub(super) use self::press::Picked;
 use super::{Exit, call::Call, environment, output};
 use crate::error::{Error, Result};
 
@@ -72,7 +73,7 @@ pub(super) fn pick(
     paths: Vec<OsString>,
     call: &mut Call,
     runner: Runner,
-) -> Result<Option<String>> {
+) -> Result<Option<Picked>> {
     Browser { paths, picks: Some(options), runner }.run(call)
 }
 

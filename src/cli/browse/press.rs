@@ -26,8 +26,17 @@ pub(super) enum Effect {
     /// Draw all again.
     Redraw,
     /// End with this checkpoint.
-    Pick(String),
+    Pick(Picked),
     Quit,
+}
+
+/// What the user has picked to restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Picked {
+    /// The checkpoint.
+    pub(in crate::cli) id: String,
+    /// True if what others have changed since is restored, too.
+    pub(in crate::cli) all: bool,
 }
 
 /// The keys, as the help lists them.
@@ -39,6 +48,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("shift-tab, h", "to the pane before"),
     ("esc", "back"),
     ("r", "restore the checkpoint, or in the other panes the file: shows the plan and asks"),
+    ("a", "in the plan of a restore: also what others have changed"),
     ("u U", "undo the last operation, redo it: shows the plan and asks"),
     ("d", "compare with the worktree as it is now, or no longer"),
     ("D", "compare what is selected next with this checkpoint, or no longer"),
@@ -79,6 +89,10 @@ impl State {
                 match (text, key) {
                     (true, _) => None,
                     (false, Key::Char('y')) => self.agree(),
+                    (false, Key::Char('a')) if self.may_restore_all() => {
+                        let words = words::with_all(&self.restore()?);
+                        Some(Effect::Plan(words::plan_of(&words), words))
+                    }
                     _ => {
                         self.mode = Mode::Normal;
                         None
@@ -106,9 +120,16 @@ impl State {
             return None;
         };
         if self.picks.is_some() && then.first().is_some_and(|command| command == "restore") {
-            return Some(Effect::Pick(self.row()?.id()?.to_string()));
+            let all = then.iter().any(|word| word == "--all");
+            return Some(Effect::Pick(Picked { id: self.row()?.id()?.to_string(), all }));
         }
         Some(Effect::Run(then))
+    }
+
+    /// Returns true if what is shown is the plan of a restore that leaves what others have changed.
+    fn may_restore_all(&self) -> bool {
+        matches!(&self.mode, Mode::Text(text) if words::is_plan_of_restore(&text.words)
+            && text.lines.iter().any(|line| line.starts_with("kept ")))
     }
 
     fn take(&mut self, Input { purpose, text }: Input) -> Option<Effect> {
@@ -194,7 +215,7 @@ impl State {
         let has_questions = self.picks.iter().flatten().any(|option| option == "-p" || option == "--patch");
         if has_questions {
             // Git shows each hunk, and asks.
-            return Some(Effect::Pick(self.row()?.id()?.to_string()));
+            return Some(Effect::Pick(Picked { id: self.row()?.id()?.to_string(), all: false }));
         }
         Some(plan(words))
     }

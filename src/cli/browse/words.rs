@@ -148,6 +148,21 @@ pub(super) fn plan_of(words: &[OsString]) -> Words {
     plan
 }
 
+/// Returns the command `words`, a restore, for all that differs.
+pub(super) fn with_all(words: &[OsString]) -> Words {
+    let mut all = words.to_vec();
+    if !all.iter().any(|word| word == "--all") {
+        all.insert(1, "--all".into());
+    }
+    all
+}
+
+/// Returns true if `words` are the plan of a restore that leaves what others have changed.
+pub(super) fn is_plan_of_restore(words: &[OsString]) -> bool {
+    let is_there = |wanted: &str| words.iter().any(|word| word == wanted);
+    words.first().is_some_and(|command| command == "restore") && is_there("--dry-run") && !is_there("--all")
+}
+
 /// Returns a command for the checkpoint `id`.
 pub(super) fn of(words: &[&str], id: &ObjectId) -> Words {
     with(words, Some(id))

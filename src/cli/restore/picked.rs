@@ -18,7 +18,7 @@ impl Restore {
     }
 
     /// Returns the checkpoint that the user picks, after a look at what would be restored; none if none is picked.
-    pub(super) fn pick(&self, call: &mut Call, runner: browse::Runner) -> Result<Option<String>> {
+    pub(super) fn pick(&self, call: &mut Call, runner: browse::Runner) -> Result<Option<browse::Picked>> {
         let mut options: Vec<OsString> = Vec::new();
         let given = [
             (self.before, "--before"),

@@ -158,6 +158,8 @@ fn bottom(state: &State, look: &Look<'_>, paint: Paint, area: Rect, buffer: &mut
         Mode::Normal if state.picks.is_some() => "enter restores  ? keys  q quits",
         Mode::Normal => "? keys  q quits",
         Mode::Input(_) => "enter  esc",
+        Mode::Text(text) if words::is_plan_of_restore(&text.words) && text.then.is_some() => "y does it  a: all  esc",
+        Mode::Text(text) if words::is_plan_of_restore(&text.words) => "a: all  esc closes",
         Mode::Text(text) if text.then.is_some() => "y does it  esc leaves it",
         Mode::Text(_) | Mode::Help(_) => "esc closes",
     };
