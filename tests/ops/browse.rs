@@ -218,7 +218,7 @@ fn checkpoints_are_tagged_verified_and_noted() {
     let latest = world.json(&["show", "--json"]);
     assert_eq!(
         (&latest["tags"][0], &latest["verified"], &latest["note"]),
-        (&"mine".into(), &true.into(), &"a note".into())
+        (&"mine".into(), &true.into(), &"a note\n".into())
     );
     assert_eq!(world.facts(), facts);
     world.assert_sound("afterwards");

@@ -23,10 +23,10 @@ use signal_hook::{consts::SIGCONT, flag};
 use super::super::environment;
 use super::super::{Exit, call::Call, date, interrupt::Listening, list::List, output::printable};
 use super::{
-    Ran, Runner,
     input::Key,
     loaded::Loaded,
     press::{Effect, Picked},
+    ran::{Ran, Runner},
     screen::Screen,
     state::State,
     typed,

@@ -8,6 +8,7 @@ mod input;
 mod lines;
 mod loaded;
 mod press;
+mod ran;
 mod rows;
 mod screen;
 mod state;
@@ -19,21 +20,12 @@ mod worker;
 use std::{ffi::OsString, io::IsTerminal as _};
 
 use self::drive::Browser;
-pub(super) use self::press::Picked;
+pub(super) use self::{
+    press::Picked,
+    ran::{Ran, Runner},
+};
 use super::{Exit, call::Call, environment, output};
 use crate::error::{Error, Result};
-
-/// Runs a command line, without the program's name, inside a call.
-pub(super) type Runner = fn(&[OsString], &Call) -> Ran;
-
-/// What became of a command that ran inside another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ran {
-    /// How it ended.
-    pub(super) exit: Exit,
-    /// Results and messages.
-    pub(super) printed: Vec<u8>,
-}
 
 /// Look through checkpoints in the terminal: what changed, whose lines these are
 ///
