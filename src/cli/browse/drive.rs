@@ -203,16 +203,15 @@ impl Running<'_> {
         let begin = Instant::now();
         let mut rows = Vec::new();
         while self.state.rows.len() + rows.len() < self.state.needed() && !self.state.is_complete {
-            match listing.next()? {
-                Some(entry) => rows.extend(self.state.authors.rows(entry)),
-                None => {
-                    self.is_stale = true;
-                    self.state.add(std::mem::take(&mut rows));
-                    self.state.end();
-                    if let Some(error) = listing.broken().next() {
-                        self.state.message =
-                            Some((format!("not all can be shown: {}", printable(error.message())), true));
-                    }
+            if let Some(entry) = listing.next()? {
+                rows.extend(self.state.authors.rows(entry));
+            } else {
+                self.is_stale = true;
+                self.state.add(std::mem::take(&mut rows));
+                self.state.end();
+                if let Some(error) = listing.broken().next() {
+                    let text = format!("not all can be shown: {}", printable(error.message()));
+                    self.state.message = Some((text, true));
                 }
             }
             if begin.elapsed() > SLICE {

@@ -92,11 +92,7 @@ impl Input {
             Key::Enter => return Typed::Done,
             Key::Escape | Key::Control('c' | 'g') => return Typed::Left,
             Key::Char(c) if !c.is_control() => self.text.push(c),
-            Key::Backspace | Key::Control('h') => {
-                if self.text.pop().is_none() {
-                    return Typed::Left;
-                }
-            }
+            Key::Backspace | Key::Control('h') if self.text.pop().is_none() => return Typed::Left,
             Key::Control('u') => self.text.clear(),
             Key::Control('w') => {
                 let kept = self.text.trim_end().rfind(' ').map_or(0, |at| at + 1);

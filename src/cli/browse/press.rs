@@ -80,7 +80,7 @@ impl State {
                 Typed::Done => {
                     let input = input.clone();
                     self.mode = Mode::Normal;
-                    self.take(input)
+                    taken(input)
                 }
             },
             (_, Key::Control('c')) => Some(Effect::Quit),
@@ -130,15 +130,6 @@ impl State {
     fn may_restore_all(&self) -> bool {
         matches!(&self.mode, Mode::Text(text) if words::is_plan_of_restore(&text.words)
             && text.lines.iter().any(|line| line.starts_with("kept ")))
-    }
-
-    fn take(&mut self, Input { purpose, text }: Input) -> Option<Effect> {
-        match purpose {
-            Purpose::Filter => Some(Effect::Filter(text)),
-            _ if text.trim().is_empty() => None,
-            Purpose::Search => Some(Effect::Search(text)),
-            Purpose::Tag(id) => Some(Effect::Run(words::tag(&text, &id))),
-        }
     }
 
     fn act(&mut self, key: Key) -> Option<Effect> {
@@ -279,9 +270,8 @@ impl State {
     fn next_pane(&mut self, is_around: bool) {
         self.pane = match self.pane {
             Pane::Timeline => Pane::Files,
-            Pane::Files => Pane::Diff,
             Pane::Diff if is_around => Pane::Timeline,
-            Pane::Diff => Pane::Diff,
+            Pane::Files | Pane::Diff => Pane::Diff,
         };
     }
 
@@ -303,6 +293,16 @@ impl State {
             Pane::Timeline => self.hits = None,
             Pane::Files | Pane::Diff => self.pane_before(false),
         }
+    }
+}
+
+/// Returns what is to be done with what was typed.
+fn taken(Input { purpose, text }: Input) -> Option<Effect> {
+    match purpose {
+        Purpose::Filter => Some(Effect::Filter(text)),
+        _ if text.trim().is_empty() => None,
+        Purpose::Search => Some(Effect::Search(text)),
+        Purpose::Tag(id) => Some(Effect::Run(words::tag(&text, &id))),
     }
 }
 

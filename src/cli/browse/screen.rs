@@ -94,6 +94,7 @@ impl Screen {
     }
 
     /// Asks the terminal to put `text` on the user's clipboard (xterm's OSC 52, which works through ssh, too).
+    #[expect(clippy::unused_self, reason = "only what has the terminal may write to it")]
     pub(super) fn copy(&mut self, text: &str) -> Result<()> {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
         let mut writer = screen_writer();

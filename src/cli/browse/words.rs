@@ -32,22 +32,10 @@ impl State {
     /// Returns the command line that does the same as what is shown or asked.
     pub(super) fn command(&self) -> Words {
         match &self.mode {
-            Mode::Input(input) => self.typed_command(input),
+            Mode::Input(input) => typed_command(input),
             Mode::Text(text) => text.then.as_ref().unwrap_or(&text.words).clone(),
             Mode::Help(_) => with(&["browse", "--help"], None),
             Mode::Normal => self.shown_by(),
-        }
-    }
-
-    fn typed_command(&self, Input { purpose, text }: &Input) -> Words {
-        match purpose {
-            Purpose::Search if text.starts_with('-') => with(&["search", "--", text], None),
-            Purpose::Search => with(&["search", text], None),
-            Purpose::Filter => {
-                let typed = typed::words(text).unwrap_or_default();
-                [OsString::from("list")].into_iter().chain(typed).collect()
-            }
-            Purpose::Tag(id) => tag(text, id),
         }
     }
 
@@ -105,11 +93,10 @@ impl State {
         });
         let number = number.flatten().ok_or("a deleted line is nowhere to be explained; select one that is there")?;
         let mut words = with(&["why"], None);
-        match self.subject() {
-            Some(Subject::Commit(id) | Subject::Checkpoint { id, .. } | Subject::Compared { to: Some(id), .. }) => {
-                words.extend([OsString::from("--rev"), id.to_string().into()]);
-            }
-            _ => {}
+        if let Some(Subject::Commit(id) | Subject::Checkpoint { id, .. } | Subject::Compared { to: Some(id), .. }) =
+            self.subject()
+        {
+            words.extend([OsString::from("--rev"), id.to_string().into()]);
         }
         let mut place = path_text::relative(file.path.as_bstr(), self.prefix.as_bstr());
         place.extend_from_slice(format!(":{number}").as_bytes());
@@ -124,6 +111,19 @@ impl State {
         let is_plain = !relative.starts_with(b":") && relative.find_byteset(b"*?[\\").is_none();
         let spec = if is_plain { relative.to_vec() } else { [b":(literal)", relative.as_slice()].concat() };
         OsString::from_vec(spec)
+    }
+}
+
+/// Returns the command that does what is typed.
+fn typed_command(Input { purpose, text }: &Input) -> Words {
+    match purpose {
+        Purpose::Search if text.starts_with('-') => with(&["search", "--", text], None),
+        Purpose::Search => with(&["search", text], None),
+        Purpose::Filter => {
+            let typed = typed::words(text).unwrap_or_default();
+            [OsString::from("list")].into_iter().chain(typed).collect()
+        }
+        Purpose::Tag(id) => tag(text, id),
     }
 }
 

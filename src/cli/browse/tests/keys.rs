@@ -266,8 +266,8 @@ fn a_list_that_is_read_again_keeps_what_is_selected() {
     assert_eq!(selected(&state), Some(id(9)));
 }
 
-fn picked(all: bool) -> Option<Effect> {
-    Some(Effect::Pick(Picked { id: id(1).to_string(), all }))
+fn picked(all: bool) -> Effect {
+    Effect::Pick(Picked { id: id(1).to_string(), all })
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn what_is_picked_was_agreed_to() {
     let Some(Effect::Plan(plan, words)) = state.press(Key::Enter) else { panic!("it has a plan") };
     assert_eq!(text(&plan), format!("restore --dry-run --before {}", id(1)));
     state.ran(plan, Some(words), "would write a\n", false);
-    assert_eq!(state.press(Key::Char('y')), picked(false));
+    assert_eq!(state.press(Key::Char('y')), Some(picked(false)));
     // What others have changed since is only restored if that was in the plan.
     let plan = super::super::words::plan_of(&state.restore().expect("it can be restored"));
     state.ran(plan, None, "kept     a\nhint: x\n", true);
@@ -290,10 +290,10 @@ fn what_is_picked_was_agreed_to() {
     assert_eq!(state.press(Key::Char('a')), None);
     let words = super::super::words::with_all(&state.restore().expect("it can be restored"));
     state.ran(words.clone(), Some(words), "would write a\n", false);
-    assert_eq!(state.press(Key::Char('y')), picked(true));
+    assert_eq!(state.press(Key::Char('y')), Some(picked(true)));
     // Git asks about each hunk.
     state.picks = Some(vec!["--patch".into()]);
-    assert_eq!(state.press(Key::Enter), picked(false));
+    assert_eq!(state.press(Key::Enter), Some(picked(false)));
 }
 
 #[test]

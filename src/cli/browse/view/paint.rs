@@ -15,6 +15,7 @@ pub(super) struct Paint {
     pub(super) is_coloured: bool,
 }
 
+#[expect(clippy::unused_self, reason = "all styles are asked for in the same way")]
 impl Paint {
     fn colour(self, colour: Color) -> Style {
         if self.is_coloured { Style::new().fg(colour) } else { Style::new() }
