@@ -26,12 +26,11 @@ use super::{
     input::Key,
     loaded::Loaded,
     press::{Effect, Picked},
-    ran::{Ran, Runner},
+    ran::{Ran, Runner, Words},
     screen::Screen,
     state::State,
     typed,
     view::{self, Look},
-    words::Words,
     worker::{Done, Job, Worker},
 };
 use crate::{

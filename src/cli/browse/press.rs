@@ -2,9 +2,10 @@
 
 use super::{
     input::{Input, Key, Purpose, Typed},
+    ran::Words,
     rows::Row,
     state::{Against, Goal, Mode, Pane, State, Text},
-    words::{self, Words},
+    words,
 };
 
 /// What is to be done besides showing another state.

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 
 use super::super::{Exit, call::Call};
 
+/// Words of a command line.
+pub(super) type Words = Vec<OsString>;
+
 /// Runs a command line, without the program's name, inside a call.
 pub(in crate::cli) type Runner = fn(&[OsString], &Call) -> Ran;
 

@@ -14,8 +14,8 @@ use super::{
     input::Input,
     lines,
     loaded::{Loaded, Shown},
+    ran::Words,
     rows::{Authors, Key, Row},
-    words::Words,
 };
 use crate::ops::browse::Subject;
 

@@ -11,6 +11,7 @@ use gix::ObjectId;
 use super::{
     input::{Input, Purpose},
     lines::Line,
+    ran::Words,
     rows::Row,
     state::{Mode, Pane, State},
     typed,
@@ -19,9 +20,6 @@ use crate::{
     model::{path_text, path_text::shell_word},
     ops::browse::Subject,
 };
-
-/// Words of a command line.
-pub(super) type Words = Vec<OsString>;
 
 /// Returns `words` and `id`.
 fn with(words: &[&str], id: Option<&ObjectId>) -> Words {
