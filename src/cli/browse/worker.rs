@@ -118,7 +118,7 @@ fn work(
         stop.store(false, Ordering::Relaxed);
         let result = match job {
             Job::Load(subject, only) => {
-                let read = browse::details(&context, &subject, pathspecs, only.as_ref());
+                let read = browse::look_at(&context, &subject, pathspecs, only.as_ref());
                 Done::Loaded(subject, only, read)
             }
             Job::Search(text) => Done::Found(search(&context, text, pathspecs)),

@@ -42,7 +42,7 @@ pub(crate) enum Subject {
 ///
 /// # Errors
 /// If it cannot be read.
-pub(crate) fn details(
+pub(crate) fn look_at(
     context: &Context,
     subject: &Subject,
     pathspecs: &[BString],

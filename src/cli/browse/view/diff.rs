@@ -13,7 +13,7 @@ use super::{
         lines::{Changed, Line, Owner},
         state::{Pane, State},
     },
-    Paint, title,
+    paint::{Paint, title},
 };
 use crate::model::line_diff::Side;
 

@@ -12,7 +12,7 @@ use super::{
         loaded::{self, Loaded, Shown},
         state::{Pane, State},
     },
-    Paint, title,
+    paint::{Paint, title},
 };
 use crate::model::attribution::kind::Kind;
 

@@ -6,13 +6,13 @@ mod paint;
 mod text;
 mod timeline;
 
-use gix::ObjectId;
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
     text::{Line, Span},
 };
 
+pub(super) use self::paint::Look;
 use self::paint::Paint;
 use super::{
     super::{layout, output::printable},
@@ -24,15 +24,6 @@ use super::{
 const WIDE: u16 = 140;
 /// With fewer columns, one pane is shown at a time.
 const NARROW: u16 = 80;
-
-/// How things look, whatever the state.
-pub(super) struct Look<'l> {
-    /// The time, in Unix seconds.
-    pub(super) now: i64,
-    /// Abbreviates an id.
-    pub(super) short: &'l dyn Fn(&ObjectId) -> String,
-    pub(super) is_coloured: bool,
-}
 
 /// Where the panes are; none of those that are not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,14 +118,6 @@ pub(super) fn draw(state: &State, look: &Look<'_>, area: Rect, buffer: &mut Buff
         Mode::Normal | Mode::Input(_) => {}
     }
     bottom(state, look, paint, area, buffer);
-}
-
-/// Draws the title of a pane.
-fn title(text: &str, is_current: bool, paint: Paint, pane: Rect, buffer: &mut Buffer) {
-    let style = if is_current { paint.current() } else { paint.title() };
-    buffer.set_style(Rect { height: 1, ..pane }, style);
-    let text = layout::cut(&format!(" {text}"), usize::from(pane.width));
-    buffer.set_string(pane.x, pane.y, text, style);
 }
 
 /// Draws the line with the message, and below it that with the command.

@@ -1,8 +1,13 @@
 //! The colours: one for each session, and those of owners.
 
-use ratatui::style::{Color, Modifier, Style};
+use gix::ObjectId;
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Color, Modifier, Style},
+};
 
-use super::super::{lines::Owner, rows::Authors};
+use super::super::{super::layout, lines::Owner, rows::Authors};
 use crate::model::{attribution::kind::Kind, contributor::Contributor};
 
 /// The colours of sessions, in the order in which they are listed. Those of people, of mixed and of unknown lines are others.
@@ -101,4 +106,21 @@ impl Paint {
             None => self.kind(owner.kind),
         }
     }
+}
+
+/// How things look, whatever the state.
+pub(in crate::cli::browse) struct Look<'l> {
+    /// The time, in Unix seconds.
+    pub(in crate::cli::browse) now: i64,
+    /// Abbreviates an id.
+    pub(in crate::cli::browse) short: &'l dyn Fn(&ObjectId) -> String,
+    pub(in crate::cli::browse) is_coloured: bool,
+}
+
+/// Draws the title of a pane.
+pub(super) fn title(text: &str, is_current: bool, paint: Paint, pane: Rect, buffer: &mut Buffer) {
+    let style = if is_current { paint.current() } else { paint.title() };
+    buffer.set_style(Rect { height: 1, ..pane }, style);
+    let text = layout::cut(&format!(" {text}"), usize::from(pane.width));
+    buffer.set_string(pane.x, pane.y, text, style);
 }

@@ -8,7 +8,7 @@ use super::{
         press::KEYS,
         state::{State, Text},
     },
-    Paint, title,
+    paint::{Paint, title},
 };
 
 /// The columns of the keys in their list.

@@ -13,7 +13,7 @@ use super::{
         rows::{Checkpoint, Marks, Row},
         state::{Against, Pane, State},
     },
-    Look, Paint, title,
+    paint::{Look, Paint, title},
 };
 
 /// From so many columns on, a row names the agent.
