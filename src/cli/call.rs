@@ -16,17 +16,18 @@ use super::{
     interrupt::{Interrupt, Listening},
     long_lists::LongLists,
     names::Names,
+    notices::Notices,
     output::Output,
-    phrase::{self, FETCH},
+    phrase::FETCH,
     progress::Progress,
     settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{RefNames, Repo, counter::Counter},
-    model::{event::Event, path_text::shell_word},
+    model::path_text::shell_word,
     ops::{
-        Context, Subscriber,
+        Context,
         unrecorded::{Unrecorded, unrecorded},
     },
 };
@@ -44,43 +45,8 @@ pub(super) struct Call {
     skipped_refs: RefNames,
     /// Counts the files of the operation.
     counter: Arc<Counter>,
-}
-
-/// Collects those messages from the events of a command.
-struct Notices(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Notices {
-    fn event(&self, event: &Event) {
-        let text = match event {
-            Event::Broken { shadow, archive, checkpoints, unreadable, tip } => {
-                let held = match archive {
-                    Some(archive) => {
-                        format!("{} of it can be read, in '{archive}'", phrase::count(*checkpoints, "checkpoint"))
-                    }
-                    None => format!(
-                        "nothing of it can be read; its id {tip} is kept, and once its objects are back, the next \
-                         'git checkpoint save' or 'git checkpoint doctor --fix' brings it back"
-                    ),
-                };
-                let missing = if unreadable.is_empty() { "its objects".to_owned() } else { unreadable.join(", ") };
-                format!("'{shadow}' is broken ({missing} cannot be read) and was set aside: {held}")
-            }
-            Event::Recovered { r#ref: name, archive, file } => {
-                let held = match archive {
-                    Some(archive) => format!("what it led to is in '{archive}'"),
-                    None => "what it led to is not known".to_owned(),
-                };
-                match file {
-                    Some(file) => format!("'{name}' had no id, and its file is now '{file}': {held}"),
-                    None => format!("'{name}' can be read again: {held}"),
-                }
-            }
-            _ => return,
-        };
-        if let Ok(mut notices) = self.0.lock() {
-            notices.push(text);
-        }
-    }
+    /// True if another command has the terminal, and keeps what this one prints.
+    is_inside: bool,
 }
 
 impl Call {
@@ -95,6 +61,23 @@ impl Call {
             notices: Arc::default(),
             skipped_refs: RefNames::default(),
             counter: Arc::default(),
+            is_inside: false,
+        }
+    }
+
+    /// Returns the call of a command inside this one, with the options `globals` and the words of `operation`: what it prints is kept,
+    /// and it shows no progress.
+    pub(super) fn inside(&self, globals: Globals, operation: CommandLine) -> Self {
+        Self {
+            out: Output::kept(self.globals.quiet),
+            interrupt: self.interrupt.inside(),
+            names: Names::default(),
+            globals: Globals { no_pager: true, quiet: self.globals.quiet, ..globals },
+            operation,
+            notices: Arc::default(),
+            skipped_refs: RefNames::default(),
+            counter: Arc::default(),
+            is_inside: true,
         }
     }
 
@@ -205,7 +188,7 @@ impl Call {
 
     /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.
     pub(super) fn progress(&self, what: &'static str) -> Progress {
-        Progress::start(what, Arc::clone(&self.counter), self.globals.quiet)
+        Progress::start(what, Arc::clone(&self.counter), self.globals.quiet || self.is_inside)
     }
 
     /// Sends the rest of the output through a pager, if people read it.

@@ -2,14 +2,22 @@
 
 use std::ffi::OsString;
 
-use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 use super::{
-    attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    fetch, globals::Globals, hook, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore,
-    round, save, search, session, show, status, tag, tour, undo, verify, why, worktree,
+    attribution, blame,
+    browse::{self, Ran},
+    call::Call,
+    ci,
+    command_line::CommandLine,
+    completions, config, diff, doctor, drop, enable, events,
+    exit::Exit,
+    explain, fetch,
+    globals::Globals,
+    hook, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore, round, save, search,
+    session, show, status, tag, tour, undo, verify, why, worktree,
 };
-use crate::error::Result;
+use crate::error::{Kind, Result};
 
 /// Save the whole worktree at any moment, and get any such moment back
 ///
@@ -35,7 +43,20 @@ impl Cli {
     pub(super) fn read(arguments: &[OsString]) -> std::result::Result<Self, clap::Error> {
         let of_hook = hook::HookCommand::from_plain(arguments)
             .map(|hook| Self { globals: Globals::default(), command: Command::Hook(hook) });
-        of_hook.or_else(|| Self::read_alone(arguments)).map_or_else(|| Self::try_parse_from(arguments), Ok)
+        let parse = || Self::try_parse_from(arguments).or_else(|error| Self::read_to_pick(arguments, error));
+        of_hook.or_else(|| Self::read_alone(arguments)).map_or_else(parse, Ok)
+    }
+
+    /// Reads `restore` without a checkpoint: on a terminal, the user picks one. All else is the `error` that it was.
+    fn read_to_pick(arguments: &[OsString], error: clap::Error) -> std::result::Result<Self, clap::Error> {
+        if error.kind() != ErrorKind::MissingRequiredArgument {
+            return Err(error);
+        }
+        let to_pick = arguments.iter().cloned().chain([OsString::from(restore::TO_PICK)]);
+        match Self::try_parse_from(to_pick) {
+            Ok(cli) if matches!(&cli.command, Command::Restore(restore) if restore.is_to_be_picked()) => Ok(cli),
+            _ => Err(error),
+        }
     }
 
     /// The same if the first argument names a command and all are sound; else none, and a description of all commands has to
@@ -50,6 +71,48 @@ impl Cli {
         let globals = Globals::from_arg_matches_mut(&mut matches).ok()?;
         let (_, mut matches) = matches.remove_subcommand()?;
         Some(Self { globals, command: finish(&mut matches).ok()? })
+    }
+}
+
+impl Cli {
+    /// Runs the command, and reports what fails.
+    pub(super) fn run(self, call: &mut Call) -> Exit {
+        let is_agents = matches!(&self.command, Command::Hook(hook) if hook.is_agents());
+        let outcome = call.enter_directory().and_then(|()| self.command.run(call));
+        call.print_notices();
+        let outcome = call.out.finish(outcome).map_err(|error| call.names.in_error(error));
+        match outcome {
+            Ok(exit) => exit,
+            Err(_) if is_agents => Exit::Done,
+            Err(error) if call.interrupt.is_raised() => {
+                // Without a hint, the error only says that a signal came.
+                if error.hint().is_some() {
+                    call.out.error("fatal", &error);
+                }
+                Exit::Interrupted
+            }
+            Err(error) if error.kind() == Kind::Refused => {
+                call.out.error("error", &error);
+                Exit::No
+            }
+            Err(error) => {
+                call.out.error("fatal", &error);
+                Exit::Fatal
+            }
+        }
+    }
+
+    /// Runs the command line `words` (without the program's name) inside `call`, and returns how it ended and what it has printed.
+    fn inside(words: &[OsString], call: &Call) -> Ran {
+        let arguments: Vec<OsString> = [OsString::from("git-checkpoint")].iter().chain(words).cloned().collect();
+        match Self::try_parse_from(&arguments) {
+            Ok(cli) => {
+                let mut call = call.inside(cli.globals.clone(), CommandLine::new(&arguments));
+                let exit = cli.run(&mut call);
+                Ran { exit, printed: call.out.take_kept() }
+            }
+            Err(error) => Ran { exit: Exit::Usage, printed: error.render().to_string().into_bytes() },
+        }
     }
 }
 
@@ -68,6 +131,7 @@ pub(super) enum Command {
     Attribution(attribution::AttributionCommand),
     Blame(blame::BlameCommand),
     Why(why::WhyCommand),
+    Browse(browse::Browse),
     Report(report::ReportCommand),
     Diff(diff::Diff),
     Overlap(overlap::Overlap),
@@ -115,6 +179,7 @@ impl Command {
             "attribution" => alone("attribution", Self::Attribution),
             "blame" => alone("blame", Self::Blame),
             "why" => alone("why", Self::Why),
+            "browse" => alone("browse", Self::Browse),
             "report" => alone("report", Self::Report),
             "diff" => alone("diff", Self::Diff),
             "overlap" => alone("overlap", Self::Overlap),
@@ -162,10 +227,11 @@ impl Command {
             Self::Attribution(command) => command.run(call),
             Self::Blame(command) => command.run(call),
             Self::Why(command) => command.run(call),
+            Self::Browse(command) => command.run(call, Cli::inside),
             Self::Report(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Overlap(command) => command.run(call),
-            Self::Restore(command) => command.run(call),
+            Self::Restore(command) => command.run(call, Cli::inside),
             Self::Undo(command) => command.run(call),
             Self::Redo(command) => command.run(call),
             Self::Op(command) => command.run(call),

@@ -25,6 +25,8 @@ pub(super) struct Interrupt {
     raised: Arc<AtomicBool>,
     /// What lets the second signal end the process.
     second: Arc<Mutex<Vec<SigId>>>,
+    /// True if the caller listens.
+    is_inside: bool,
 }
 
 /// As long as it lives, each signal only raises the flag.
@@ -64,10 +66,19 @@ impl Drop for Listening {
 }
 
 impl Interrupt {
+    /// Returns the same flag for a command inside this one, which has to undo something itself before a signal may end the process:
+    /// the command changes nothing of what signals do.
+    pub(super) fn inside(&self) -> Self {
+        Self { raised: self.raised.clone(), is_inside: true, ..Self::default() }
+    }
+
     /// From now on the first signal only raises the flag, the second ends the process at once.
     ///
     /// Our own locks are the kernel's and go with us; the second may leave a lock of a ref, which the next command removes.
     pub(super) fn listen(&self) -> Result<()> {
+        if self.is_inside {
+            return Ok(());
+        }
         SIGNALS.into_iter().try_for_each(|signal| register(signal, &self.raised).map(drop))?;
         self.end_by_second()
     }

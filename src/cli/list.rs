@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use clap::{Args as _, FromArgMatches as _};
+
 use super::{
     Exit,
     call::Call,
@@ -139,7 +141,20 @@ impl List {
         Ok(Exit::Done)
     }
 
-    fn options(self, context: &Context) -> Result<ListOptions> {
+    /// Parses `words`, the arguments of `list`.
+    ///
+    /// # Errors
+    /// With what is wrong with them, in one line.
+    pub(super) fn parse(words: &[OsString]) -> Result<Self> {
+        let command = Self::augment_args(clap::Command::new("list").no_binary_name(true).disable_help_flag(true));
+        let parsed = command.try_get_matches_from(words).and_then(|matches| Self::from_arg_matches(&matches));
+        parsed.map_err(|error| {
+            let report = error.render().to_string();
+            Error::user(report.lines().next().unwrap_or_default().trim_start_matches("error: "))
+        })
+    }
+
+    pub(super) fn options(self, context: &Context) -> Result<ListOptions> {
         let paths = [self.named_paths, self.paths].concat();
         Ok(ListOptions {
             session: self.session,

@@ -15,6 +15,7 @@ macro_rules! pages {
 const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-attribution.1",
     "git-checkpoint-blame.1",
+    "git-checkpoint-browse.1",
     "git-checkpoint-ci.1",
     "git-checkpoint-config.1",
     "git-checkpoint-config.5",

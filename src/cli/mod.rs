@@ -8,6 +8,7 @@ mod agent_files;
 mod attribution;
 mod awaited;
 mod blame;
+mod browse;
 mod call;
 mod ci;
 mod color;
@@ -31,6 +32,7 @@ mod globals;
 mod habits;
 mod hook;
 mod interrupt;
+mod kept;
 mod layout;
 mod list;
 mod list_format;
@@ -39,6 +41,7 @@ mod man;
 mod marks;
 mod names;
 mod note;
+mod notices;
 mod op;
 mod output;
 mod output_file;
@@ -75,10 +78,9 @@ mod worktree;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use crate::error::Kind;
 use call::Call;
 use command_line::CommandLine;
-use commands::{Cli, Command};
+use commands::Cli;
 use exit::Exit;
 use output::Output;
 
@@ -86,7 +88,10 @@ use output::Output;
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let exit = match Cli::read(&arguments) {
-        Ok(cli) => run(cli, CommandLine::new(&arguments)),
+        Ok(cli) => {
+            let mut call = Call::new(cli.globals.clone(), CommandLine::new(&arguments));
+            cli.run(&mut call)
+        }
         Err(error) if error.use_stderr() && hook::is_agents(&arguments) => {
             hook::excuse(&error.to_string());
             Exit::Done
@@ -94,31 +99,4 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(mut error) => usage::explain(&mut error, &arguments, &mut Output::new(None, false)),
     };
     exit.into()
-}
-
-fn run(cli: Cli, line: CommandLine) -> Exit {
-    let mut call = Call::new(cli.globals, line);
-    let is_agents = matches!(&cli.command, Command::Hook(hook) if hook.is_agents());
-    let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
-    call.print_notices();
-    let outcome = call.out.finish(outcome).map_err(|error| call.names.in_error(error));
-    match outcome {
-        Ok(exit) => exit,
-        Err(_) if is_agents => Exit::Done,
-        Err(error) if call.interrupt.is_raised() => {
-            // Without a hint, the error only says that a signal came.
-            if error.hint().is_some() {
-                call.out.error("fatal", &error);
-            }
-            Exit::Interrupted
-        }
-        Err(error) if error.kind() == Kind::Refused => {
-            call.out.error("error", &error);
-            Exit::No
-        }
-        Err(error) => {
-            call.out.error("fatal", &error);
-            Exit::Fatal
-        }
-    }
 }

@@ -15,7 +15,7 @@ use anstyle::Style;
 use bstr::{BStr, BString};
 use serde::Serialize;
 
-use super::{color::When, environment, external::Pager, layout};
+use super::{color::When, environment, external::Pager, kept::Kept, layout};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, threads},
@@ -31,16 +31,45 @@ pub(super) struct Output {
     is_coloured: bool,
     is_quiet: bool,
     is_closed: Arc<AtomicBool>,
+    /// Where results and messages go in the place of the process's output.
+    kept: Option<Kept>,
 }
 
 impl Output {
     /// Returns the process's own output; `color` is the flag of that name.
     pub(super) fn new(color: Option<When>, is_quiet: bool) -> Self {
         let stdout = io::stdout();
-        let is_terminal = stdout.is_terminal();
+        let is_terminal = is_terminal();
         let is_coloured = color.unwrap_or(When::Auto).decide(is_terminal);
         let sink = BufWriter::with_capacity(1 << 16, Box::new(stdout) as Box<dyn Write>);
-        Self { sink, is_terminal, has_pager: false, flag: color, is_coloured, is_quiet, is_closed: Arc::default() }
+        let (is_closed, kept) = (Arc::default(), None);
+        Self { sink, is_terminal, has_pager: false, flag: color, is_coloured, is_quiet, is_closed, kept }
+    }
+
+    /// Returns an output that keeps what is printed, results and messages in order, without colours.
+    pub(super) fn kept(is_quiet: bool) -> Self {
+        let kept = Kept::default();
+        Self {
+            sink: BufWriter::new(Box::new(kept.clone()) as Box<dyn Write>),
+            is_terminal: false,
+            has_pager: false,
+            flag: Some(When::Never),
+            is_coloured: false,
+            is_quiet,
+            is_closed: Arc::default(),
+            kept: Some(kept),
+        }
+    }
+
+    /// Returns what was kept so far.
+    pub(super) fn take_kept(&mut self) -> Vec<u8> {
+        drop(self.sink.flush());
+        self.kept.as_ref().map(Kept::take).unwrap_or_default()
+    }
+
+    /// Returns true if the output is coloured.
+    pub(super) fn is_coloured(&self) -> bool {
+        self.is_coloured
     }
 
     /// Takes colours as `repo` and our setting `ui.color` want them; a flag or `NO_COLOR` wins.
@@ -263,8 +292,21 @@ impl Output {
     /// Writes `text` to standard error; a failure of that is ignored, as there is no other place to report it.
     pub(super) fn stderr(&mut self, text: &str) {
         drop(self.flush());
-        stderr(text);
+        match &mut self.kept {
+            Some(kept) => drop(kept.write_all(text.as_bytes())),
+            None => stderr(text),
+        }
     }
+}
+
+/// Returns true if standard output is a terminal.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Returns standard output for what draws on a whole terminal.
+pub(super) fn screen_writer() -> BufWriter<io::Stdout> {
+    BufWriter::with_capacity(1 << 16, io::stdout())
 }
 
 /// Writes `text` to standard error as it is.

@@ -1,5 +1,7 @@
 //! `--recurse-submodules`, with git's setting as the default.
 
+use std::ffi::OsString;
+
 use crate::{git::Repo, model::submodule::Recurse as Extent};
 
 /// Whether a command also works in submodules.
@@ -15,6 +17,12 @@ pub(super) struct Recurse {
 }
 
 impl Recurse {
+    /// Returns the option as it is typed; none if it was not.
+    pub(super) fn word(&self) -> Option<OsString> {
+        let asked = self.recurse_submodules.as_deref().or(self.no_recurse_submodules.then_some("no"));
+        asked.map(|whether| format!("--recurse-submodules={whether}").into())
+    }
+
     /// Returns what the user asked for, now or by the setting.
     pub(super) fn extent(&self, repo: &Repo) -> Extent {
         match self.recurse_submodules.as_deref() {

@@ -2,6 +2,7 @@
 
 mod left;
 mod listed;
+mod picked;
 mod submodules;
 
 use std::ffi::OsString;
@@ -10,8 +11,10 @@ use bstr::BString;
 
 pub(super) use self::left::{Words, print_not_offered};
 use self::listed::print_listed;
+pub(super) use self::picked::TO_PICK;
 use super::{
     Exit,
+    browse::Runner,
     call::{Call, with_target_hint},
     from_root::{self, Form},
     output::printable,
@@ -86,7 +89,14 @@ pub(super) struct Format {
 }
 
 impl Restore {
-    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+    pub(super) fn run(mut self, call: &mut Call, runner: Runner) -> Result<Exit> {
+        if self.is_to_be_picked() {
+            let Some(picked) = self.pick(call, runner)? else {
+                call.out.aside("no checkpoint was picked: nothing was restored");
+                return Ok(Exit::No);
+            };
+            (self.target, self.all) = (Some(picked.id), self.all || picked.all);
+        }
         let (context, asking) = if self.patch {
             let (context, asking) = call.asking_context()?;
             (context, Some(asking))

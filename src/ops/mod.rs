@@ -18,6 +18,7 @@ pub(crate) mod agent_hooks;
 pub(crate) mod agents;
 pub(crate) mod attribution;
 pub(crate) mod blame;
+pub(crate) mod browse;
 pub(crate) mod ci;
 pub(crate) mod commit;
 pub(crate) mod compare;

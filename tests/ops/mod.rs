@@ -12,6 +12,7 @@ mod broken_history;
 mod broken_last;
 mod broken_refs;
 mod broken_words;
+mod browse;
 mod byte_exact;
 mod carried;
 mod ci;

@@ -44,6 +44,19 @@ impl Terminal {
         self.keys.flush().expect("the terminal takes keys");
     }
 
+    /// Waits until what was shown since the last call of [`wait_for`](Self::wait_for) is as `is_right` says; `what` names that.
+    pub(crate) fn wait_until(&self, what: &str, is_right: impl Fn(&[u8]) -> bool) {
+        let begin = Instant::now();
+        loop {
+            let shown = self.shown.lock().expect("no panic").clone();
+            if is_right(&shown) {
+                return;
+            }
+            assert!(begin.elapsed() < PATIENCE, "'{what}' is not shown, but: {:?}", shown.as_bstr());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits until `text` is shown, and returns what was shown since the last call, up to its end.
     pub(crate) fn wait_for(&self, text: &str) -> String {
         let begin = Instant::now();

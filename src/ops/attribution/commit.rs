@@ -104,7 +104,7 @@ impl<'r> Reader<'r> {
         Ok(Self { unseen: unseen_commits(context)?, ..Self::of_repo(&context.repo)? })
     }
 
-    fn of_repo(repo: &'r Repo) -> Result<Self> {
+    pub(super) fn of_repo(repo: &'r Repo) -> Result<Self> {
         Ok(Self {
             repo,
             authors: Authors::default(),

@@ -1,8 +1,9 @@
-//! Who wrote the lines of a commit, of a range of commits, or of the uncommitted changes.
+//! Who wrote the lines of a commit, of a range of commits, of checkpoints, or of the uncommitted changes.
 //!
 //! Git decides which lines were added and deleted; records only add the authors.
 
 mod authors;
+mod checkpoints;
 mod commit;
 mod commits;
 mod earlier;
@@ -24,6 +25,7 @@ mod unseen;
 mod who;
 mod worktree;
 
+pub(crate) use checkpoints::of_checkpoints;
 pub(crate) use commit::{OfCommit, Reader, begins_shallow, refuse_without_parent};
 pub(crate) use commits::{attribution, named, of_commits, whole_range};
 pub(crate) use export::{agent_trace, git_ai};

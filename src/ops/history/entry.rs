@@ -41,6 +41,9 @@ pub struct Entry {
     pub undone: bool,
     /// How many earlier checkpoints this entry represents as well: those of the same turn, or the one before a restore.
     pub folded: usize,
+    /// The commit before it, or before the first one of its turn that this entry represents: the difference is what its contributor
+    /// did.
+    pub before: ObjectId,
 }
 
 /// A commit.

@@ -108,6 +108,7 @@ impl<'r> Filter<'r> {
         let restored = restored(&checkpoint.origin);
         let called = called(self.repo, &checkpoint);
         let (number, commits, folded, undone) = (None, Vec::new(), 0, false);
+        let before = checkpoint.before_id();
         Ok(Some(Entry {
             checkpoint,
             number,
@@ -123,6 +124,7 @@ impl<'r> Filter<'r> {
             is_set_aside: false,
             undone,
             folded,
+            before,
         }))
     }
 

@@ -67,6 +67,14 @@ impl Group {
 
     pub(super) fn fold(&mut self, repo: &Repo, entry: Entry) {
         self.entry.folded += 1;
+        // What comes right before it in the same turn is the same contributor's, too. If a filter has passed over what is between
+        // the two, or work was carried to another commit, it may be another one's.
+        if self.is_of_turn(&entry)
+            && self.entry.before == entry.checkpoint.id
+            && self.entry.before == self.earliest.before_id()
+        {
+            self.entry.before = entry.checkpoint.before_id();
+        }
         if let (Some(paths), Some(more)) = (&mut self.entry.paths, entry.paths) {
             paths.extend(more);
             paths.sort();

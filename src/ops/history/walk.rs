@@ -28,9 +28,17 @@ pub(super) struct Walk<'r> {
 
 impl<'r> Walk<'r> {
     pub(super) fn new(repo: &'r Repo, options: &'r ListOptions) -> Result<Self> {
-        let base = Base::of_head(repo.head()?.id);
         let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
-        let tips = timeline::all_tips(repo, worktree)?;
+        Self::of(repo, options, timeline::all_tips(repo, worktree)?)
+    }
+
+    /// Returns one that reads no checkpoint.
+    pub(super) fn empty(repo: &'r Repo, options: &'r ListOptions) -> Result<Self> {
+        Self::of(repo, options, Vec::new())
+    }
+
+    fn of(repo: &'r Repo, options: &'r ListOptions, tips: Vec<Tip>) -> Result<Self> {
+        let base = Base::of_head(repo.head()?.id);
         let (timeline, numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
         Ok(Self { repo, options, tips, timeline, numbers, base })
     }
@@ -81,6 +89,11 @@ impl<'r> Walk<'r> {
             }
         }
         Ok(entries)
+    }
+
+    /// Returns the errors that have ended chains early so far.
+    pub(super) fn broken(&self) -> &[Error] {
+        &self.timeline.broken
     }
 
     /// Returns the errors that ended chains early.

@@ -129,23 +129,31 @@ fn steps_beside(
             // If a checkpoint carries or restores work, its other changes count as the work of a person. But if lines come back
             // that earlier steps have deleted, the replay gives them back to their authors.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
-            let before_id = checkpoint.before_id();
-            let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
-            let (origin, moved) = match moved(repo, &checkpoint) {
-                _ if is_from_elsewhere => (unknown, None),
-                _ if !is_own => (Origin::default(), None),
-                Ok(moved) => (checkpoint.origin, moved),
-                Err(error) => {
-                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
-                    (unknown, None)
-                }
-            };
-            let taken = Some((checkpoint.seconds, before_id));
-            all.push(Step { origin, changes, moved, taken, is_put_back: false });
+            let step = own_step(repo, checkpoint, changes);
+            all.push(if is_from_elsewhere {
+                Step { origin: Origin { contributor: Contributor::Unknown, ..Origin::default() }, moved: None, ..step }
+            } else if is_own {
+                step
+            } else {
+                Step { origin: Origin::default(), moved: None, ..step }
+            });
         }
         all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
     }
     Ok(all)
+}
+
+/// Returns the step of `checkpoint`, which has made `changes` itself.
+pub(crate) fn own_step(repo: &Repo, checkpoint: Checkpoint, changes: Vec<Change>) -> Step {
+    let taken = Some((checkpoint.seconds, checkpoint.before_id()));
+    let (origin, moved) = match moved(repo, &checkpoint) {
+        Ok(moved) => (checkpoint.origin, moved),
+        Err(error) => {
+            tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
+            (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
+        }
+    };
+    Step { origin, changes, moved, taken, is_put_back: false }
 }
 
 /// Returns the attribution of the lines that git brought into `checkpoint` from other commits; none for a checkpoint of a human.
