@@ -10,6 +10,7 @@ pub(crate) mod change;
 pub mod checkpoint;
 pub(crate) mod common_ends;
 pub(crate) mod contributor;
+pub(crate) mod conversation_end;
 pub(crate) mod copied;
 pub(crate) mod event;
 pub(crate) mod exact_text;
@@ -59,7 +60,7 @@ pub(crate) mod submodule;
 pub(crate) mod tag_name;
 pub(crate) mod taken_off;
 pub(crate) mod three_way;
-pub(crate) mod told;
+
 pub(crate) mod trailer;
 pub mod turns;
 pub(crate) mod uncommitted;

@@ -14,7 +14,7 @@ use crate::{
 /// More is in it only if it is damaged.
 const LONGEST: u64 = 1 << 24;
 
-/// Returns what the models of the session `id` have used; none if nothing is known, or what is there makes no sense.
+/// Returns what the models of the session `id` have used; none if nothing is known, or the file makes no sense.
 pub(crate) fn read(common_dir: &Path, id: &str) -> Result<Option<Ledger>> {
     let text = read_text(&file(common_dir, id, USAGE), LONGEST)?;
     Ok(text.and_then(|text| Ledger::parse(&text)))

@@ -127,7 +127,7 @@ fn send(
 ) -> Result<(SharedCheckpoint, Vec<String>)> {
     let anchors = anchors(&context.repo, remote, checkpoint, listed, options.with_history)?;
     match send_beside(context, remote, address, checkpoint, listed, options, &anchors) {
-        // Then git cannot be sure of what is there, and sends all.
+        // Then git does not know which of them the server has, and sends all.
         Err(error) if !anchors.is_empty() && error.causes().iter().any(|it| it.contains("not support --atomic")) => {
             send_beside(context, remote, address, checkpoint, listed, options, &[])
         }

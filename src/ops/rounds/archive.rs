@@ -29,7 +29,7 @@ pub(super) struct Kept<'a> {
 ///
 /// # Errors
 /// [`Kind::User`] if the directory that it is in cannot be found; [`Kind::Refused`] if it is a symbolic link, or no directory, a
-/// directory of git's own, or one in which the round works: its end would commit or remove what is there.
+/// directory of git's own, or one in which the round works: its end would commit or remove the archive.
 pub(super) fn chosen(context: &Context, round: &Round, to: &Path) -> Result<PathBuf> {
     let what = || format!("cannot find the directory of '{}'", to.display());
     let chosen = match to.file_name() {
@@ -53,8 +53,11 @@ pub(super) fn chosen(context: &Context, round: &Round, to: &Path) -> Result<Path
         places.into_iter().flatten().any(|path| chosen.starts_with(real(path)))
     };
     if round.places.iter().any(is_of_round) {
-        return Err(Error::refused(format!("the round works in '{}': what is there goes with it", chosen.display()))
-            .with_hint("name a directory elsewhere with '--to'"));
+        return Err(Error::refused(format!(
+            "the round works in '{}': the round's end would take the archive along",
+            chosen.display()
+        ))
+        .with_hint("name a directory elsewhere with '--to'"));
     }
     Ok(chosen)
 }

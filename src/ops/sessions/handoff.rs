@@ -24,12 +24,12 @@ use crate::{
     git::Repo,
     model::{
         briefing::Briefing,
+        conversation_end::{ConversationEnd, read_end},
         line_diff::Side,
         path_text::{escape, shell_word},
         record::Record,
         redact::redact,
         session::{Phase, Session},
-        told::{Told, told},
     },
 };
 
@@ -73,7 +73,7 @@ pub(crate) fn handoff(
         Some((there, _)) if !files.is_empty() => changed(there, files)?,
         _ => Vec::new(),
     };
-    let Told { words, failing } = session.as_ref().map(conversation).unwrap_or_default();
+    let ConversationEnd { words, failing } = session.as_ref().map(conversation).unwrap_or_default();
     let agent = state.agent.as_deref().map_or_else(|| "an agent".to_owned(), title);
     Ok(Briefing {
         title: format!(
@@ -143,14 +143,14 @@ fn state_of(
 }
 
 /// Returns what the end of the conversation of `session` says.
-fn conversation(session: &Session) -> Told {
+fn conversation(session: &Session) -> ConversationEnd {
     let read = || {
         let path = &session.transcript.as_ref()?.path;
         let (mut file, found) = open_conversation(path.as_ref())?;
         file.seek(SeekFrom::Start(found.len().saturating_sub(READ))).ok()?;
         let mut bytes = Vec::new();
         file.take(READ).read_to_end(&mut bytes).ok()?;
-        Some(told(&String::from_utf8_lossy(&bytes)))
+        Some(read_end(&String::from_utf8_lossy(&bytes)))
     };
     read().unwrap_or_default()
 }

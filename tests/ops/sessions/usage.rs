@@ -300,7 +300,7 @@ fn the_project_sets_no_prices_and_may_stop_the_count() {
     desk.write("f", "two\n");
     desk.stop("a");
     desk.commit_all();
-    // The turn that was not counted is over, and is counted now.
+    // The next prompt counts the turn that was not counted.
     let usage = json(&desk, &["attribution"])["usage"].clone();
     assert_eq!((&usage["output"], &usage["cost"]), (&json!(11), &Value::Null));
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// What is known of the end of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ConversationEnd {
     /// What the agent has said last.
     pub(crate) words: Option<String>,
     /// The last command that has failed and has not succeeded since.
@@ -25,14 +25,14 @@ pub(crate) struct Failing {
 }
 
 /// Returns what `lines` say: JSON documents, the first of which may be cut.
-pub(crate) fn told(text: &str) -> Told {
+pub(crate) fn read_end(text: &str) -> ConversationEnd {
     let mut reader = Reader::default();
     for line in text.lines() {
         if let Ok(line) = serde_json::from_str::<Value>(line) {
             reader.line(&line);
         }
     }
-    Told { words: reader.words, failing: reader.failing }
+    ConversationEnd { words: reader.words, failing: reader.failing }
 }
 
 #[derive(Default)]
@@ -159,8 +159,8 @@ mod tests {
 
     fn of(lines: &[Value]) -> (Option<String>, Option<(String, String)>) {
         let text: Vec<String> = lines.iter().map(Value::to_string).collect();
-        let told = told(&text.join("\n"));
-        (told.words, told.failing.map(|it| (it.command, it.output)))
+        let end = read_end(&text.join("\n"));
+        (end.words, end.failing.map(|it| (it.command, it.output)))
     }
 
     fn failing(command: &str, output: &str) -> (String, String) {
@@ -228,6 +228,6 @@ mod tests {
     #[case(r#"{"type":"assistant","message":7}"#)]
     #[case(r#"{"type":"response_item","payload":{"type":"function_call_output","output":{"x":1}}}"#)]
     fn what_is_not_understood_says_nothing(#[case] text: &str) {
-        assert_eq!(told(text), Told::default());
+        assert_eq!(read_end(text), ConversationEnd::default());
     }
 }
