@@ -204,6 +204,28 @@ fn the_first_commit_of_a_shallow_clone_is_refused_with_the_way_out() {
     assert_eq!(here["summary"]["agent_lines"], 2, "{here}");
 }
 
+/// Git blames the first commit of a shallow clone for all lines that are older.
+#[test]
+fn lines_that_are_older_than_a_shallow_clone_are_unknown() {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    world.done(&["session", "prompt", "s1", "--agent", "ag", "-m", "add"]);
+    world.write("f", "1\n2\n");
+    world.done(&["session", "stop", "s1"]);
+    world.git(&["commit", "-qam", "1"]);
+    world.write("g", "of a person\n");
+    world.commit_all("second");
+    let clone = world.root().join("shallow");
+    let (url, clone) = (format!("file://{}", world.repo().display()), clone.to_str().expect("UTF-8"));
+    world.git(&["clone", "-q", "--depth", "1", &url, clone]);
+    world.git(&["-C", clone, "fetch", "-q", "origin", "refs/checkpoints/history:refs/checkpoints/history"]);
+    let owner = |file: &str| world.json(&["-C", clone, "blame", "--json", file])["lines"][0]["owner"].clone();
+    assert_eq!((owner("f"), owner("g")), ("unknown".into(), "unknown".into()));
+    assert_eq!(world.json(&["-C", clone, "why", "--json", "f:1"])["owner"], "unknown");
+    world.git(&["-C", clone, "fetch", "-q", "--unshallow"]);
+    assert_eq!((owner("f"), owner("g")), ("agent".into(), "human".into()));
+}
+
 #[test]
 fn formatted_and_renamed_lines_stay_whose_they_were() {
     let mut work = SignedLines::new(7);

@@ -41,12 +41,21 @@ impl Reader<'_> {
         let is_complete = found.is_complete && is_seen;
         let is_earlier = !self.was_written_since_enabled(commit)?;
         // A person may have changed a checkpoint of an agent that is part of a branch, or copied it there.
-        let is_persons =
-            is_complete && !is_earlier && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
+        // Git counts all lines of the commit with which a shallow clone begins as its own.
+        let is_persons = is_complete
+            && !is_earlier
+            && !self.begins_shallow(commit)?
+            && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
         let author = self.authors.plain(if is_persons { Contributor::Human } else { Contributor::Unknown });
         let is_earlier = is_complete && is_earlier && found.records.is_empty() && self.enabled_since()?.is_some();
         let otherwise = Otherwise { author, is_complete };
         Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
+    }
+
+    /// Returns true if a shallow clone begins at `commit`, so that its parent is not here.
+    fn begins_shallow(&self, commit: ObjectId) -> Result<bool> {
+        let lacks = |parents: Vec<ObjectId>| parents.first().is_some_and(|parent| !self.repo.has_object(*parent));
+        Ok(self.repo.is_shallow() && lacks(self.repo.written_parents_of(commit)?))
     }
 
     /// Returns true if this repository recorded agents' work when the lines of `commit` were written. If git has copied or amended

@@ -147,11 +147,10 @@ fn first(
     }
     if let Some(commit) = commit.filter(|_| search.content.is_some())
         && repo.is_commit(commit).unwrap_or(false)
+        && let Some((path, excerpt)) = in_changes(repo, commit, search, pathspec)?
     {
-        if let Some((path, excerpt)) = in_changes(repo, commit, search, pathspec)? {
-            let path = Some(path_text::escape(path.as_bstr()));
-            return Ok(Some(Found { path, ..Found::new(Field::Content, excerpt) }));
-        }
+        let path = Some(path_text::escape(path.as_bstr()));
+        return Ok(Some(Found { path, ..Found::new(Field::Content, excerpt) }));
     }
     if !(search.wants(Field::Path) || search.wants(Field::Record)) || !query.may_be_in_toml(&texts.record) {
         return Ok(None);
