@@ -160,7 +160,7 @@ pub struct Session {
     pub started: i64,
     /// When in that second, in nanoseconds: an agent may be seen first in two repositories within one.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub started_nanoseconds: i32,
+    pub started_nanos: i32,
     /// When it was last seen, in Unix seconds.
     #[serde(default)]
     pub last_seen: i64,
@@ -221,7 +221,7 @@ impl Session {
             worktree_path: String::new(),
             worktree_made: None,
             started: seconds,
-            started_nanoseconds: 0,
+            started_nanos: 0,
             last_seen: seconds,
             base: String::new(),
             turn: Turn::default(),

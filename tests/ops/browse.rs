@@ -342,6 +342,7 @@ struct Tmux<'w> {
 
 impl<'w> Tmux<'w> {
     /// Starts an interactive shell in one of so many columns; none where tmux is not installed.
+    #[expect(clippy::print_stderr, reason = "a test that is left out must be seen")]
     fn start(world: &'w World, columns: u16) -> Option<Self> {
         if !Path::new("/usr/bin/tmux").exists() {
             eprintln!("skipped: tmux is not installed");

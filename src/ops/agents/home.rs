@@ -72,7 +72,7 @@ fn is_same_path(one: &Path, other: &Path) -> bool {
 /// Returns when the session `id` was first seen in the repository with this common directory, and in which worktree last.
 fn worktree_of(common: &Path, id: &str) -> Option<((i64, i32), PathBuf)> {
     let session = check_id(id).ok().and_then(|()| sessions::read(common, id).ok().flatten())?;
-    Some(((session.started, session.started_nanoseconds), PathBuf::from(session.worktree_path)))
+    Some(((session.started, session.started_nanos), PathBuf::from(session.worktree_path)))
 }
 
 /// Opens the worktree `path`, if it is one of the repository with the directory `common`.

@@ -93,7 +93,7 @@ pub(crate) fn found_or_new(worktree: &Worktree<'_>, id: &str, found: Option<Sess
     found.unwrap_or_else(|| {
         let now = jiff::Timestamp::now();
         let mut session = Session::new(id, &worktree.repo.worktree_id().to_owned(), now.as_second());
-        session.started_nanoseconds = now.subsec_nanosecond();
+        session.started_nanos = now.subsec_nanosecond();
         session.turn.number = sessions::last_turn(worktree.repo.common_dir(), id);
         session
     })
