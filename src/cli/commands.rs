@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    fetch, globals::Globals, hook, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore,
-    round, save, search, session, show, status, tag, tour, undo, verify, why, worktree,
+    export, fetch, globals::Globals, hook, import, list, man, note, op, overlap, prune, purge, push, remote, report,
+    reset, restore, round, save, search, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -89,6 +89,8 @@ pub(super) enum Command {
     Fetch(fetch::Fetch),
     Push(push::Push),
     Sync(push::Sync),
+    Export(export::Export),
+    Import(import::Import),
     Ci(ci::Ci),
     Prune(prune::Prune),
     Purge(purge::Purge),
@@ -136,6 +138,8 @@ impl Command {
             "fetch" => alone("fetch", Self::Fetch),
             "push" => alone("push", Self::Push),
             "sync" => alone("sync", Self::Sync),
+            "export" => alone("export", Self::Export),
+            "import" => alone("import", Self::Import),
             "ci" => alone("ci", Self::Ci),
             "prune" => alone("prune", Self::Prune),
             "purge" => alone("purge", Self::Purge),
@@ -183,6 +187,8 @@ impl Command {
             Self::Fetch(command) => command.run(call),
             Self::Push(command) => command.run(call),
             Self::Sync(command) => command.run(call),
+            Self::Export(command) => command.run(call),
+            Self::Import(command) => command.run(call),
             Self::Ci(command) => command.run(call),
             Self::Prune(command) => command.run(call),
             Self::Purge(command) => command.run(call),

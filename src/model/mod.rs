@@ -5,6 +5,7 @@
 pub(crate) mod address;
 pub mod attribution;
 pub(crate) mod both_changed;
+pub(crate) mod bundle;
 pub(crate) mod change;
 pub mod checkpoint;
 pub(crate) mod common_ends;
@@ -21,6 +22,7 @@ pub(crate) mod id_text;
 pub(crate) mod inferred;
 pub(crate) mod line_diff;
 pub(crate) mod log_place;
+pub(crate) mod mail;
 pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod moment;

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{
     super::{output::printable, phrase},
     lines,
-    output_file::MARK,
+    mark::MARK,
     timeline::timeline,
 };
 use crate::{

@@ -3,7 +3,7 @@
 
 use super::{
     super::{attribution::cell, layout, output::printable, phrase},
-    output_file::MARK,
+    mark::MARK,
 };
 use crate::{model::attribution::summary::Figures, ops::report::Report};
 

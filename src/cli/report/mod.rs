@@ -2,15 +2,15 @@
 
 mod html;
 mod lines;
+mod mark;
 mod markdown;
-mod output_file;
 mod timeline;
 
-use std::{io::Write as _, path::PathBuf};
+use std::{fs::File, io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 
-use super::{Exit, call::Call, external, output::printable, phrase::FETCH};
+use super::{Exit, call::Call, external, output::printable, output_file, phrase::FETCH};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     ops::report::{self, Subject},
@@ -74,7 +74,8 @@ impl ReportCommand {
             (None, Some(session)) => Subject::Session(session),
             (None, None) => Subject::Latest(self.max_count.unwrap_or(LATEST)),
         };
-        let target = self.output.as_deref().map(|path| output_file::check(path, self.force)).transpose()?;
+        let target =
+            self.output.as_deref().map(|path| output_file::check(path, self.force, mark::REPORT)).transpose()?;
         let progress = call.progress("attributing");
         let found = report::report(&context, &subject)?;
         drop(progress);
@@ -104,7 +105,11 @@ impl ReportCommand {
                 call.out.text(&text)?;
                 return Ok(Exit::Done);
             }
-            Some(target) => target.write(text.as_bytes())?,
+            Some(target) => {
+                let written = |file: &mut File| file.write_all(text.as_bytes());
+                let what = || "cannot write the page".to_owned();
+                target.write(|file| written(file).context(Kind::User, what))?.0
+            }
         };
         call.out.note(&format!("written to '{}'", printable(path.as_os_str().as_encoded_bytes())))?;
         if self.open {
