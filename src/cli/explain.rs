@@ -52,7 +52,7 @@ impl Explain {
                 (Some(commit), _) if !explained.missing_records.is_empty() => missing(&explained, commit, call),
                 (Some(commit), _) if explained.is_human => {
                     format!(
-                        "commit {} has no record: no agent has written in it, its lines are human",
+                        "commit {} has no record: no agent is known to have written in it, its lines count as human",
                         call.names.id(commit)
                     )
                 }

@@ -271,7 +271,10 @@ fn a_commit_of_people_is_explained() {
     world.next_second();
     world.sh("echo mine >>f; git commit -qam mine");
     let said = described(&world.checkpoint(&["explain"]));
-    assert!(said.contains("has no record: no agent has written in it, its lines are human"), "{said}");
+    assert!(
+        said.contains("has no record: no agent is known to have written in it, its lines count as human"),
+        "{said}"
+    );
 }
 
 /// No checkpoint has the files of a repository inside the worktree, so a restore cannot bring it back, and says so.

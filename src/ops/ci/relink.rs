@@ -10,10 +10,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{
-    sources::{Search, Source, without_merges},
-    written::{record_of, work_of},
-};
+use super::written::{record_of, work_of};
 use crate::{
     error::{Error, Result},
     git::revision::Reachable,
@@ -25,6 +22,7 @@ use crate::{
         Context,
         attribution::{Reader, whole_range},
         records::{self, Additions, Log},
+        sources::{Search, Source, without_merges},
     },
 };
 
