@@ -113,7 +113,7 @@ pub(crate) struct SideBySide {
 /// Compares the rounds `names`, or those of `group`.
 ///
 /// # Errors
-/// [`Kind::User`](crate::error::Kind::User) if there are none; if none can be compared, as [`compared_of`] for the first one.
+/// [`Kind::User`] if there are none; if none can be compared, as [`compared_of`] for the first one.
 pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) -> Result<SideBySide> {
     let (mut rounds, mut damaged): (Vec<Round>, Vec<(String, Error)>) = (Vec::new(), Vec::new());
     for name in names {
