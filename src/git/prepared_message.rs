@@ -18,7 +18,7 @@ impl Repo {
     /// Returns the message that git has prepared for the next commit; none if it has prepared none.
     pub(crate) fn prepared_message(&self) -> Option<PreparedMessage> {
         let text = fs::read(self.git_dir().join("MERGE_MSG")).ok()?;
-        // A character that is not set, or that git chooses for each message that it lets the user edit, is this one here.
+        // Without the setting, and with `auto`, git begins the comments in this file with '#'.
         Some(PreparedMessage { text, comment: self.comment_string().unwrap_or_else(|| "#".into()) })
     }
 }

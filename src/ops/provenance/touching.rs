@@ -81,7 +81,7 @@ fn commits_touching(repo: &Repo, changes: &[Change], tips: &[ObjectId]) -> Resul
                 former.extend(former_names(repo, *commit, touched)?);
             }
         } else {
-            // A change of so many files is rarely that of a picked or reverted commit.
+            // This bounds how many records are read.
             found.truncate(MOST_NAMES * MOST_TOUCHING);
         }
         for (commit, _) in found {
