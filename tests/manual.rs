@@ -14,6 +14,7 @@ const SHARED_PAGES: &[(&str, &str)] = &[
     ("disable", "enable"),
     ("hook", "enable"),
     ("fetch", "push"),
+    ("import", "export"),
     ("sync", "push"),
     ("completions", ""),
     ("man", ""),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::model::{path_text, redact::redact, trailer};
 
 /// Commands with commands of their own.
-const WITH_ACTIONS: [&str; 3] = ["session", "op", "config"];
+const WITH_ACTIONS: [&str; 4] = ["session", "op", "remote", "config"];
 /// Options whose value is a text that the log does not keep.
 const TEXTS: [&str; 2] = ["--message", "--note"];
 /// What takes the place of such a text.

@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use serde_json::Value;
 
-use super::{Exit, call::Call, date, layout, list, output::printable, phrase};
+use super::{Exit, call::Call, date, date_column::date_column, layout, list, output::printable, phrase};
 use crate::{error::Result, ops::events};
 
 /// Print what happened, one line an operation
@@ -62,7 +62,7 @@ fn lines(event: &Value, call: &Call) -> Vec<String> {
     let time = text("time");
     let moment = time.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second);
     let time = match moment {
-        Ok(moment) if call.out.is_terminal() => list::date_column((moment, 0), date::now(), call),
+        Ok(moment) if call.out.is_terminal() => date_column((moment, 0), date::now(), call),
         _ => time,
     };
     let fields = event

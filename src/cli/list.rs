@@ -8,6 +8,8 @@ use super::{
     Exit,
     call::Call,
     date,
+    date_column::date_column,
+    fetched,
     from_root::{self, Form},
     layout,
     list_format::Format,
@@ -19,7 +21,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{checkpoint::Origin, contributor::Contributor, moment, path_text::shell_word},
+    model::{checkpoint::Origin, contributor::Contributor, path_text::shell_word},
     ops::{
         Context,
         history::{self, Commit, Entry, ListOptions},
@@ -81,6 +83,12 @@ pub(super) struct List {
     /// Each of the checkpoints of a turn
     #[arg(long)]
     all: bool,
+    /// Those of other clones, which were fetched or imported
+    #[arg(long, conflicts_with_all = [
+        "session", "agent", "named_paths", "since", "until", "grep", "tag", "live", "archived", "all_worktrees", "all",
+        "format", "paths",
+    ])]
+    fetched: bool,
     /// Print each in this format, for example '%h %cI %s'
     #[arg(long, value_name = "format", conflicts_with = "json")]
     format: Option<String>,
@@ -96,6 +104,9 @@ impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let is_json = self.json;
+        if self.fetched {
+            return fetched::list(&context, self.max_count, is_json, call).map(|()| Exit::Done);
+        }
         let format = self.format.as_deref().map(Format::parse).transpose()?;
         let typed = [self.named_paths.clone(), self.paths.clone()].concat();
         let options = self.options(&context)?;
@@ -340,15 +351,6 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let (subject, marks) = share(&subject, &marks, room.saturating_sub(layout::width(&who)));
     let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
     format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
-}
-
-/// Returns a moment (in Unix seconds, with an offset) in a column of its own: how long ago on a terminal, ISO 8601 elsewhere.
-pub(super) fn date_column((seconds, offset): (i64, i32), now: i64, call: &Call) -> String {
-    match call.out.columns() {
-        None => moment::iso(seconds, offset),
-        columns if layout::is_narrow(columns) => format!("{:<4}", date::brief(seconds, now)),
-        Some(_) => format!("{:<14}", date::relative(seconds, now)),
-    }
 }
 
 /// Prints a line for each of `commits`, newest first, the middle ones of many as one.

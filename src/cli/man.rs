@@ -25,6 +25,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-enable.1",
     "git-checkpoint-events.1",
     "git-checkpoint-explain.1",
+    "git-checkpoint-export.1",
     "git-checkpoint-list.1",
     "git-checkpoint-note.1",
     "git-checkpoint-op.1",
@@ -62,6 +63,7 @@ const SHARED_PAGES: &[(&str, &str)] = &[
     ("disable", "enable"),
     ("hook", "enable"),
     ("fetch", "push"),
+    ("import", "export"),
     ("sync", "push"),
     ("log", "list"),
 ];

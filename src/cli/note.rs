@@ -4,7 +4,7 @@ use std::{fs, io::Read as _, path::PathBuf};
 
 use gix::ObjectId;
 
-use super::{Exit, call::Call, date, external, layout, list::date_column, output::printable, phrase};
+use super::{Exit, call::Call, date, date_column::date_column, external, layout, output::printable, phrase};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git,

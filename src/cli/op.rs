@@ -3,7 +3,9 @@
 use super::{
     Exit,
     call::Call,
-    date, layout, list,
+    date,
+    date_column::date_column,
+    layout,
     output::printable,
     phrase::{self, REDONE, RESTORED, UNDONE},
     restore::Format,
@@ -160,7 +162,7 @@ fn line(context: &Context, number: usize, operation: &Listed, now: i64, call: &C
     let number = format!("{:<6}", format!("@{{{number}}}"));
     let id = call.names.id(&operation.id);
     let date = match call.out.columns() {
-        Some(_) => list::date_column((operation.seconds, 0), now, call),
+        Some(_) => date_column((operation.seconds, 0), now, call),
         None => operation.time.clone(),
     };
     let mut words = printable(with_short_ids(&context.repo, &operation.command));

@@ -268,9 +268,12 @@ fn stays(plan: &Purged, Shape { names, repo, lists }: Shape<'_>) -> Vec<String> 
     lines.extend(lists.cut_after("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
     let remotes = remotes(plan);
     for remote in &remotes {
-        lines.push(format!("warning: the remote '{remote}' may still have it"));
+        lines.push(match refname::import_name(remote) {
+            Some(name) => format!("warning: the file that '{name}' was imported from may still have it"),
+            None => format!("warning: the remote '{remote}' may still have it"),
+        });
     }
-    if !remotes.is_empty() {
+    if remotes.iter().any(|remote| refname::import_name(remote).is_none()) {
         let hint = "hint: purge it in all clones, then let the log in the remote be deleted, and push: see git-checkpoint-push(1)";
         lines.push(hint.into());
     }

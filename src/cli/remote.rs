@@ -3,6 +3,7 @@
 use super::{Exit, call::Call, layout, output::printable, phrase, question};
 use crate::{
     error::{Error, Result},
+    model::refname,
     ops::remotes::{self, Approval, Removed},
 };
 
@@ -196,7 +197,7 @@ impl Remove {
         let (remove, can) = if removed.dry_run { ("would remove", "could then not") } else { ("removed", "cannot") };
         if removed.was_added {
             call.out.note(&format!("{remove} the remote '{name}': {}", printable(removed.urls.join(", "))))?;
-        } else {
+        } else if !removed.imported {
             let again = if removed.was_approved && !removed.dry_run { " any more" } else { "" };
             call.out.note(&format!("records {can} be sent to '{name}'{again}"))?;
         }
@@ -216,8 +217,17 @@ fn forgotten(removed: &Removed) -> String {
     };
     let records = phrase::count(removed.records, "record");
     let would = if removed.dry_run { " goes" } else { "" };
+    let name = printable(&removed.name);
+    if removed.imported {
+        let goes = if removed.dry_run { "what was imported as" } else { "forgot what was imported as" };
+        let ids = removed.refs.iter().filter_map(|name| refname::fetched_ref(name));
+        let checkpoints = ids.filter(|(_, there)| refname::shared_id(there).is_some()).count();
+        let checkpoints = phrase::count(checkpoints, "checkpoint");
+        return format!(
+            "{goes} '{name}'{would}: {checkpoints}, {records}{only_there}; 'git checkpoint undo' brings it back"
+        );
+    }
     format!(
-        "{goes} '{}'{would}: {records}{only_there}; 'git checkpoint fetch' gets them again while the remote has them",
-        printable(&removed.name)
+        "{goes} '{name}'{would}: {records}{only_there}; 'git checkpoint fetch' gets them again while the remote has them"
     )
 }

@@ -1,6 +1,6 @@
 //! `git checkpoint reset`: archives the shadow, lists the archive, makes an archived shadow live again.
 
-use super::{Exit, call::Call, date, layout, list, output::printable, phrase};
+use super::{Exit, call::Call, date, date_column::date_column, layout, output::printable, phrase};
 use crate::{
     error::Result,
     ops::{
@@ -106,7 +106,7 @@ impl Reset {
         }
         for shadow in archived {
             let date = match call.out.columns() {
-                Some(_) => list::date_column((shadow.seconds, 0), now, call),
+                Some(_) => date_column((shadow.seconds, 0), now, call),
                 None => shadow.time,
             };
             let tip = call.names.id(&shadow.tip);

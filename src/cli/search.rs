@@ -4,14 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{
-    Exit,
-    call::Call,
-    date, layout,
-    list::{date_column, moment_of},
-    output::printable,
-    phrase,
-};
+use super::{Exit, call::Call, date, date_column::date_column, layout, list::moment_of, output::printable, phrase};
 use crate::{
     error::{Error, Result},
     model::{

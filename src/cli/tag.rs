@@ -1,6 +1,6 @@
 //! `git checkpoint tag`: names checkpoints, lists the names, deletes them.
 
-use super::{Exit, call::Call, date, layout, list::date_column, output::printable, phrase};
+use super::{Exit, call::Call, date, date_column::date_column, layout, output::printable, phrase};
 use crate::{
     error::{Error, Result},
     model::path_text::shell_word,

@@ -12,6 +12,7 @@ mod beyond;
 pub(crate) mod blame;
 mod blob_sizes;
 mod branch_commit;
+pub(crate) mod bundle;
 mod capture;
 pub(crate) mod chain;
 pub(crate) mod check_blobs;

@@ -20,7 +20,7 @@ use crate::{
     error::{Kind, Result},
     model::{
         change::Mode,
-        note::{self, CARRIED, MOST_BYTES, REMOVED, joined},
+        note::{self, CARRIED, MOST_BYTES, REMOVED, WRITTEN, joined},
         operation::Move,
         refname,
     },
@@ -45,6 +45,13 @@ pub(crate) struct Writer {
     pub(crate) seconds: i64,
     /// The offset from UTC, in seconds.
     pub(crate) offset: i32,
+}
+
+impl Writer {
+    /// Returns what stands for one of whom nothing can be read.
+    pub(crate) fn unknown() -> Self {
+        Self { who: Identity::fallback(), seconds: 0, offset: 0 }
+    }
 }
 
 /// What becomes of the note for a commit that another one replaces.
@@ -192,9 +199,35 @@ impl<'r> Notes<'r> {
         if tree_id == self.tree_id {
             return Ok(());
         }
-        self.tree_id = tree_id;
         let (author, time) = by;
-        let (parents, committer) = (self.tip.into_iter().collect(), self.repo.identity());
+        self.commit(tree_id, (author, self.repo.identity(), time), subject, objects)
+    }
+
+    /// Makes the note for `id` the `blob` that `writer` has written: who copies it leaves no trace.
+    pub(crate) fn copy(
+        &mut self,
+        id: ObjectId,
+        blob: ObjectId,
+        writer: &Writer,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<()> {
+        let path = canonical(&id);
+        let tree_id = edit_tree(self.tree_id, &[(path.clone(), Some((blob, Mode::File)))], objects)?;
+        self.places.insert(id, (path, blob));
+        let &Writer { ref who, seconds, offset } = writer;
+        let time = Moment { seconds, micros: 0, offset };
+        self.commit(tree_id, (who.clone(), who.clone(), time), WRITTEN, objects)
+    }
+
+    fn commit(
+        &mut self,
+        tree_id: ObjectId,
+        (author, committer, time): (Identity, Identity, Moment),
+        subject: &str,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<()> {
+        self.tree_id = tree_id;
+        let parents = self.tip.into_iter().collect();
         let message = format!("{subject}\n");
         let commit = NewCommit { tree_id, parents, author, committer, time, message: &message };
         self.tip = Some(Repo::write_commit(&commit, objects)?);

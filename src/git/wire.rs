@@ -28,6 +28,7 @@ use gix_protocol::{
     transport::{Protocol, Service},
 };
 
+pub(super) use self::receive::store;
 use self::{negotiate::Named, tunnel::Tunnel};
 use super::{
     Repo,
@@ -154,7 +155,7 @@ impl Connection {
         let fetched = gix_protocol::fetch(
             &mut Named { wants, haves: basis.haves() },
             |pack, _, _| {
-                received = receive::store(repo, pack, basis, limit);
+                received = store(repo, pack, basis, limit);
                 // After an error, the rest of the pack is of no use to anyone.
                 Ok(received.is_ok())
             },

@@ -2,7 +2,7 @@
 //!
 //! What has another name is neither joined, nor accepted from a remote, nor sent to one.
 
-use super::refname;
+use super::{note, refname};
 
 /// A place in the tree of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +72,7 @@ impl Place {
             Self::Ids => 1 << 20,
             Self::File if name == b"session.toml" => 1 << 20,
             Self::File => 32 << 20,
+            Self::Note => note::MOST_BYTES,
             _ => 256 << 20,
         }
     }

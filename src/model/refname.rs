@@ -37,6 +37,10 @@ pub const HISTORY: &str = "refs/checkpoints/history";
 pub const NOTES: &str = "refs/checkpoints/notes";
 /// The namespace of transcripts, one ref a month.
 pub const TRANSCRIPTS: &str = "refs/checkpoints/transcripts/";
+/// What a file that was exported has, in such a file.
+pub const EXPORT: &str = "refs/checkpoints/export";
+/// How the name of what was imported from a file begins where others have the name of a remote. Git allows no remote such a name.
+const IMPORTED: &str = "import:";
 
 /// The base commit of a shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -251,10 +255,29 @@ pub fn remote_of_fetched(name: &str) -> Option<String> {
 
 /// Returns the name of the remote, and what the log is called there, if the ref `name` is of a log that was fetched from it.
 pub fn fetched_log(name: &str) -> Option<(String, String)> {
+    fetched_ref(name).filter(|(_, log)| log == HISTORY || transcripts_month(log).is_some())
+}
+
+/// Returns the name of the remote, and what the ref is called there, if the ref `name` follows one of a remote.
+pub fn fetched_ref(name: &str) -> Option<(String, String)> {
     let (remote, rest) = name.strip_prefix(FETCHED)?.split_once('/')?;
-    let log = format!("{PREFIX}{rest}");
     let remote = String::from_utf8(decode_component(remote)?.into()).ok()?;
-    (log == HISTORY || transcripts_month(&log).is_some()).then_some((remote, log))
+    Some((remote, format!("{PREFIX}{rest}")))
+}
+
+/// Returns what stands for the name of a remote in refs with what was imported as `name`.
+pub fn imported(name: &str) -> String {
+    format!("{IMPORTED}{name}")
+}
+
+/// Returns what the user calls an import whose refs have `remote` for the name of a remote; none if it is a remote.
+pub fn import_name(remote: &str) -> Option<&str> {
+    remote.strip_prefix(IMPORTED)
+}
+
+/// Returns what the user calls the remote, or the import, that stands as `remote` in refs.
+pub fn called(remote: &str) -> &str {
+    import_name(remote).unwrap_or(remote)
 }
 
 /// Returns the ref that follows the log `name` of `remote`.
@@ -287,8 +310,12 @@ pub fn fetched_shared(remote: &str) -> String {
     tracking_ref(remote, SHARED)
 }
 
-/// Returns true if the operation log records the moves of the ref `name`.
+/// Returns true if the operation log records the moves of the ref `name`: of what was fetched, only what was imported, since a file
+/// may be gone.
 pub fn is_recorded(name: &str) -> bool {
+    if name.starts_with(FETCHED) {
+        return fetched_ref(name).is_some_and(|(remote, _)| import_name(&remote).is_some());
+    }
     name.starts_with(PREFIX) && !name.starts_with(OPERATIONS) && !name.starts_with(REMOVED_WORKTREES)
 }
 
@@ -342,6 +369,14 @@ mod tests {
         {
             assert_eq!(fetched_log(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn what_was_imported_is_no_remote_of_git() {
+        let remote = imported("stick");
+        assert!(gix::validate::reference::name(format!("refs/remotes/{remote}").as_str().into()).is_err());
+        assert_eq!((import_name(&remote), called(&remote), called("stick")), (Some("stick"), "stick", "stick"));
+        assert!(is_recorded(&tracking_ref(&remote, HISTORY)) && !is_recorded(&tracking_ref("stick", HISTORY)));
     }
 
     #[test]

@@ -29,6 +29,22 @@ pub(crate) fn id_in(message: &str) -> Option<ObjectId> {
     rest.iter().all(is_known).then_some(id)
 }
 
+/// What the message of a commit says of the checkpoint that it carries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) subject: String,
+    pub(crate) base: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) model: Option<String>,
+}
+
+/// Returns what `message` says.
+pub(crate) fn about(message: &str) -> About {
+    let (subject, _, trailers) = trailer::parse(message);
+    let value = |key: &str| trailers.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned());
+    About { subject: subject.to_owned(), base: value(BASE), agent: value(AGENT), model: value(MODEL) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -57,7 +57,7 @@ pub(crate) struct Found {
 /// - `verified`: the verified one of this worktree; if none is marked, the start, which may be a commit
 /// - `base`: the commit that HEAD is at
 /// - a tag
-/// - `<remote>/<id>`: a checkpoint that was fetched from a remote
+/// - `<remote>/<id>`: a checkpoint that was fetched from a remote; also `<import>/<id>` and `<import>/<tag>`
 /// - an id, or the beginning of one
 /// - `<session>@<turn>`: the last checkpoint of the turn; `<session>@<turn>^`: the state before its prompt
 /// - a revision, as gitrevisions(7) has them

@@ -21,6 +21,7 @@ use crate::{
         note::{MOST_BYTES, REMOVED, WRITTEN},
         record::{Record, RecordId},
         redact::redact,
+        refname, shared,
     },
     state::failpoint,
 };
@@ -322,18 +323,27 @@ fn cleaned(context: &Context, note: &[u8]) -> Result<(Vec<u8>, bool)> {
 pub(crate) struct Reader<'r> {
     repo: &'r Repo,
     notes: Option<Notes<'r>>,
+    /// Those that were imported.
+    others: Vec<Notes<'r>>,
 }
 
 impl<'r> Reader<'r> {
     /// Reads which notes there are.
     pub(crate) fn new(repo: &'r Repo) -> Result<Self> {
-        match repo.notes() {
+        let readable = |notes: Result<Notes<'r>>| match notes {
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, "the notes cannot be read");
-                Ok(Self { repo, notes: None })
+                Ok(None)
             }
-            notes => Ok(Self { repo, notes: Some(notes?) }),
+            notes => notes.map(Some),
+        };
+        let mut others = Vec::new();
+        for (name, tip) in repo.refs_below(refname::FETCHED)? {
+            if refname::fetched_ref(&name).is_some_and(|(_, there)| there == refname::NOTES) {
+                others.extend(readable(Notes::at(repo, Some(tip)))?);
+            }
         }
+        Ok(Self { repo, notes: readable(repo.notes())?, others })
     }
 
     /// Returns the note for `id`.
@@ -341,17 +351,21 @@ impl<'r> Reader<'r> {
         self.notes.as_ref()?.text(id).ok().flatten()
     }
 
-    /// Returns the notes for `ids`, with who has written them.
+    /// Returns the notes for `ids`, with who has written them: our own first, then those of others that say something else.
     pub(crate) fn shown(&self, ids: &[ObjectId]) -> Result<Vec<ShownNote>> {
-        let Some(notes) = &self.notes else { return Ok(Vec::new()) };
-        let known: Vec<ObjectId> = ids.iter().copied().filter(|id| notes.blob(id).is_some()).collect();
-        let writers =
-            if known.is_empty() { HashMap::new() } else { notes.writers(&known.iter().copied().collect())? };
-        let shown = |id: ObjectId| {
-            let note = self.text(&id)?;
-            Some(ShownNote { id, note, written: Written::by(writers.get(&id)) })
-        };
-        Ok(known.into_iter().filter_map(shown).collect())
+        let mut all: Vec<ShownNote> = Vec::new();
+        for notes in self.notes.iter().chain(&self.others) {
+            let known: Vec<ObjectId> = ids.iter().copied().filter(|id| notes.blob(id).is_some()).collect();
+            let writers =
+                if known.is_empty() { HashMap::new() } else { notes.writers(&known.iter().copied().collect())? };
+            for id in known {
+                let Some(note) = notes.text(&id).ok().flatten() else { continue };
+                if !all.iter().any(|it| it.id == id && it.note == note) {
+                    all.push(ShownNote { id, note, written: Written::by(writers.get(&id)) });
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Returns the notes for all commits that have the `record`.
@@ -365,6 +379,9 @@ impl<'r> Reader<'r> {
             Err(error) if error.kind() == Kind::Corrupt => None,
             log => log?,
         };
-        self.shown(&ids_of_commit(log.as_ref(), commit)?.0)
+        let mut ids = ids_of_commit(log.as_ref(), commit)?.0;
+        // It may carry a checkpoint of another clone, which has the note.
+        ids.extend(self.repo.message_of(commit).ok().and_then(|message| shared::id_in(&message)));
+        self.shown(&ids)
     }
 }

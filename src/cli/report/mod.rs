@@ -6,7 +6,7 @@ mod lines;
 mod markdown;
 mod timeline;
 
-use std::{io::Write as _, path::PathBuf};
+use std::{fs::File, io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 
@@ -74,8 +74,7 @@ impl ReportCommand {
             (None, Some(session)) => Subject::Session(session),
             (None, None) => Subject::Latest(self.max_count.unwrap_or(LATEST)),
         };
-        let target =
-            self.output.as_deref().map(|path| output_file::check(path, &form::FORM, self.force)).transpose()?;
+        let target = self.output.as_deref().map(|path| output_file::check(path, self.force, form::FORM)).transpose()?;
         let progress = call.progress("attributing");
         let found = report::report(&context, &subject)?;
         drop(progress);
@@ -105,7 +104,7 @@ impl ReportCommand {
                 call.out.text(&text)?;
                 return Ok(Exit::Done);
             }
-            Some(target) => target.write(text.as_bytes())?,
+            Some(target) => target.write_text(&text)?,
         };
         call.out.note(&format!("written to '{}'", printable(path.as_os_str().as_encoded_bytes())))?;
         if self.open {

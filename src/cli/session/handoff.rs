@@ -18,8 +18,9 @@ use crate::{
     ops::sessions,
 };
 
-/// By this, the next hand-off knows the file of one.
-const FORM: Form = Form { mark: "# Hand-off of ", word: "hand-off" };
+/// By its first line, the next hand-off knows the file of one.
+const FORM: Form =
+    Form { otherwise: "is no hand-off", is_one: |text| text.starts_with(b"# Hand-off of "), beginning: 256 };
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Handoff {
@@ -57,14 +58,14 @@ fn most(text: &str) -> std::result::Result<usize, String> {
 impl Handoff {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let target = self.output.as_deref().map(|path| output_file::check(path, &FORM, self.force)).transpose()?;
+        let target = self.output.as_deref().map(|path| output_file::check(path, self.force, FORM)).transpose()?;
         let title = |name: &str| dialects::named(name).map_or(name, |dialect| dialect.title).to_owned();
         let briefing = sessions::handoff(&context, self.id.as_deref(), &title, self.to.as_deref())?;
         let text = briefing.text(self.max.unwrap_or(USUAL));
         if self.json {
             call.out.json(&json!({ "version": 1, "to": self.to, "characters": text.chars().count(), "text": text }))?;
         } else if let Some(target) = target {
-            let path = target.write(text.as_bytes())?;
+            let path = target.write_text(&text)?;
             call.out.note(&format!("written to '{}'", printable(path.as_os_str().as_encoded_bytes())))?;
         } else {
             call.out.text(&text)?;

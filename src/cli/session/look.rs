@@ -1,7 +1,7 @@
 //! What people ask of sessions: list, show, adopt, forget.
 
 use super::{
-    super::{Exit, call::Call, date, layout, list, output::printable, phrase},
+    super::{Exit, call::Call, date, date_column::date_column, layout, output::printable, phrase},
     events::warn_of,
 };
 use crate::{
@@ -149,7 +149,7 @@ impl Named {
             }
             for prompt in prompts {
                 let first = prompt.text.trim().lines().next().unwrap_or_default();
-                let date = list::date_column((prompt.seconds, 0), date::now(), call);
+                let date = date_column((prompt.seconds, 0), date::now(), call);
                 let text = call.out.fit(&printable(first), used + layout::width(&date) + 4);
                 let date = call.out.paint(phrase::DIM, &date);
                 call.out.line(&format!("{name}  {date}  {text}"))?;

@@ -16,7 +16,12 @@ use crate::error::{Context as _, Error, Kind, Result};
 ///
 /// # Errors
 /// If git finds a malformed object, or one that leads to an object that is missing. Nothing is stored then.
-pub(super) fn store(repo: &Repo, pack: &mut dyn Read, basis: Basis<'_>, limit: Option<u64>) -> Result<Received> {
+pub(in crate::git) fn store(
+    repo: &Repo,
+    pack: &mut dyn Read,
+    basis: Basis<'_>,
+    limit: Option<u64>,
+) -> Result<Received> {
     let what = || "cannot store what the other side sent".to_owned();
     let received = Received::begin(repo, basis)?;
     let most = limit.map(|limit| format!("--max-input-size={limit}"));

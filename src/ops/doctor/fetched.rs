@@ -31,7 +31,10 @@ pub(super) fn logs(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
             continue;
         }
         let fixed = fix && remotes::set_aside(repo, &name, id)?;
-        let fetch = format!("git checkpoint fetch {}", shell_word(&printable(remote.as_str().into())));
+        let fetch = match refname::import_name(&remote) {
+            Some(name) => format!("git checkpoint import --as {} <file>", shell_word(&printable(name.into()))),
+            None => format!("git checkpoint fetch {}", shell_word(&printable(remote.as_str().into()))),
+        };
         let message = if fixed {
             format!("what was fetched could not all be read, and was set aside: '{fetch}' gets it anew")
         } else {

@@ -1,4 +1,6 @@
-//! Finds checkpoints that were fetched from a remote: `<remote>/<id>`.
+//! Finds checkpoints that were fetched from a remote, or imported from a file: `<remote>/<id>`, `<import>/<id>`, `<import>/<tag>`.
+
+use std::collections::BTreeMap;
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -21,14 +23,20 @@ fn parse(text: &str) -> Option<(&str, String)> {
 /// # Errors
 /// If there are several.
 pub(super) fn find(repo: &Repo, text: &str) -> Result<Option<ObjectId>> {
+    if let Some(tagged) = tagged(repo, text)? {
+        return Ok(Some(tagged));
+    }
     let Some((remote, hex)) = parse(text) else { return Ok(None) };
-    let namespace = refname::fetched_shared(remote);
-    let mut found = repo.refs_below(&namespace)?;
-    found.retain(|(name, _)| name[namespace.len()..].starts_with(&hex));
-    match found.as_slice() {
-        [] => Ok(None),
-        [(_, commit)] => Ok(Some(*commit)),
-        several => Err(Error::user(format!("'{text}' is ambiguous: {} checkpoints match", several.len()))
+    // By their ids: a remote and an import may have the same name, and the same checkpoint.
+    let mut found = BTreeMap::new();
+    for namespace in [remote, &refname::imported(remote)].map(refname::fetched_shared) {
+        let below = repo.refs_below(&namespace)?.into_iter();
+        let named = below.filter_map(|(name, commit)| Some((name.strip_prefix(&namespace)?.to_owned(), commit)));
+        found.extend(named.filter(|(id, _)| id.starts_with(&hex)));
+    }
+    match found.len() {
+        0 | 1 => Ok(found.into_values().next()),
+        several => Err(Error::user(format!("'{text}' is ambiguous: {several} checkpoints match"))
             .with_hint("more digits of the id tell them apart")),
     }
 }
@@ -39,6 +47,12 @@ pub(crate) fn author_of(repo: &Repo, id: ObjectId) -> Option<Origin> {
     let message = repo.with_commit(id, |commit| commit.message.to_owned()).ok()?;
     shared::id_in(message.to_str().ok()?)?;
     Some(Origin { contributor: Contributor::Unknown, ..Origin::default() })
+}
+
+/// Returns the commit that carries the checkpoint with a tag that was imported.
+fn tagged(repo: &Repo, text: &str) -> Result<Option<ObjectId>> {
+    let Some((import, tag)) = text.split_once('/') else { return Ok(None) };
+    repo.find_sound_ref(&refname::tracking_ref(&refname::imported(import), &refname::tag_ref(tag)))
 }
 
 /// Adds to `error`, of a `text` that names nothing, how to get a checkpoint of the remote that it begins with.

@@ -219,8 +219,10 @@ fn plan(
 ) -> Result<Back> {
     let repo = &context.repo;
     // Git has to be asked only if one of them is damaged.
-    let refs = repo.refs_below(refname::PREFIX).or_else(|_| repo.sound_refs(refname::PREFIX))?;
-    let mut refs: BTreeMap<String, ObjectId> = refs.into_iter().collect();
+    let mut refs: BTreeMap<String, ObjectId> = BTreeMap::new();
+    for prefix in [refname::PREFIX, refname::FETCHED] {
+        refs.extend(repo.refs_below(prefix).or_else(|_| repo.sound_refs(prefix))?);
+    }
     refs.retain(|name, _| refname::is_recorded(name) && name != refname::NOTES);
     // Each note goes back by itself. Where none has to, it does no harm that they cannot be read.
     let mut moves = later.iter().filter(|it| it.fate == Fate::TakenBack).flat_map(|it| &it.operation.moves);

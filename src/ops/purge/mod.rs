@@ -168,8 +168,8 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if !is_agreed {
         return Ok(Step::Question(plan));
     }
-    // No operation is to bring back what is purged, and nothing that was fetched is to hold it.
-    if operations::forget_all(context)? + fetched::forget(repo, &scan.fetched)? > 0 {
+    // Nothing that was fetched is to hold what is purged, and no operation is to bring it back: neither this one.
+    if fetched::forget(repo, &scan.fetched)? + operations::forget_all(context)? > 0 {
         return Ok(Step::Forgotten(plan));
     }
     let pathspec = RefCell::new(repo.pathspec(&options.paths)?);

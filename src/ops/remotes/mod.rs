@@ -1,17 +1,20 @@
 //! Records of other clones: which remotes have them, how logs are joined, and what may leave this machine.
 //!
-//! From the bottom up: `shape`, what a log of others may look like; `versions` and `join`, how two logs become one; `tracking`, the
-//! refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what is sent;
-//! `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
+//! From the bottom up: `shape`, what a log of others may look like; `versions` and `join`, how two logs become one; `tracking` and
+//! `follow`, the refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what
+//! is sent; `wanted`, a log that others have; `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
 //! may be had from a remote, without asking it. `shared`, checkpoints
-//! that travel alone, which `push_shared` sends and `fetch_shared` brings. `copied` joins logs of copies on this machine.
+//! that travel alone, which `push_shared` sends, `fetch_shared` brings and `listing` lists. `file`, all that in files. `copied` joins logs of copies on this machine.
 
 mod auto;
 mod copied;
 mod fetch;
 mod fetch_shared;
+mod file;
+mod follow;
 mod join;
 mod known;
+mod listing;
 mod news;
 mod outgoing;
 mod push;
@@ -23,6 +26,7 @@ mod sync;
 mod to_fetch;
 mod tracking;
 mod versions;
+mod wanted;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +34,12 @@ mod tests;
 pub(crate) use auto::{after_push, begin};
 pub(crate) use copied::{join_own, own_logs};
 pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
+pub(crate) use file::{
+    Choice, Exported, Format, ImportOptions, Imported, Parts, check_name, export, export_series, export_tree, import,
+};
+pub(crate) use follow::FetchedRef;
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
+pub(crate) use listing::{FetchedEntry, entries};
 pub(crate) use push::{PushOptions, Sent, SentRef, list_to_push, push, send};
 pub(crate) use push_shared::{ShareOptions, Shared, share};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};

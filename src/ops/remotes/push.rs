@@ -15,7 +15,8 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    fetch::{bring, list, record_ids},
+    fetch::{bring, list},
+    follow::record_ids,
     known::{Approval, Remote, refused, to_send_to},
     news::{note_sent, own_tips},
     outgoing,
@@ -302,8 +303,9 @@ impl Sending<'_> {
             sent.sent_records = all.difference(&others).count();
         }
         if Some(tip) != theirs {
-            let unscanned = Some(self.unscanned).filter(|_| !self.options.no_scan);
-            outgoing::check(repo, self.place, tip, theirs.as_slice(), unscanned)?;
+            let hint = format!("'{}' sends it as it is", self.unscanned);
+            let scan = outgoing::Scan { is_on: !self.options.no_scan, undone: "nothing was sent", hint };
+            outgoing::check(repo, self.place, tip, theirs.as_slice(), &scan)?;
         }
         if self.options.dry_run {
             return Ok(Attempt::Over(Box::new(sent)));

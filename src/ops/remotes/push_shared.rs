@@ -3,12 +3,15 @@
 //! If the remote is known to have the commit that a checkpoint stands on, or with `with_history`, that is the parent: then only what differs from it
 //! is sent. Else the commit has no parent, and all files are sent, but no other commit.
 
+use std::collections::HashSet;
+
 use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 use serde::Serialize;
 
 use super::{
     known::{Remote, branches_of, to_send_to},
+    outgoing::Scan,
     shape::{NewObject, new_objects},
     shared::{LARGEST, LARGEST_FILE, LONGEST_PATH, check, named},
 };
@@ -26,7 +29,7 @@ use crate::{
         checkpoint::Checkpoint,
         id_text,
         path_text::{printable, shell_word},
-        redact, refname, shared,
+        refname, shared,
     },
     ops::{Context, lookup},
 };
@@ -207,13 +210,21 @@ fn skipped_by(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<String>> {
     Ok(skipped.iter().map(|skipped| printable(skipped.path.as_bstr())).collect())
 }
 
-/// Writes the commit that carries `checkpoint`. It depends on nothing but that and `parent`.
+/// Writes the commit that carries `checkpoint`.
 fn write<'r>(repo: &'r Repo, checkpoint: &Checkpoint, parent: Option<ObjectId>) -> Result<(ObjectId, Written<'r>)> {
-    let who = repo.with_commit(checkpoint.id, |commit| {
-        let author = commit.author().ok();
-        author.map(|who| Identity { name: who.name.to_owned(), email: who.email.to_owned() })
-    })?;
-    let who = who.unwrap_or_else(Identity::fallback);
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let id = carrier(repo, checkpoint, parent, &mut objects)?;
+    Ok((id, objects.write_together()?))
+}
+
+/// Adds the commit that carries `checkpoint` to `objects`, and returns its id. It depends on nothing but that and `parent`.
+pub(super) fn carrier(
+    repo: &Repo,
+    checkpoint: &Checkpoint,
+    parent: Option<ObjectId>,
+    objects: &mut NewObjects<'_>,
+) -> Result<ObjectId> {
+    let who = author(repo, checkpoint.id)?;
     let commit = NewCommit {
         tree_id: checkpoint.tree_id,
         parents: parent.into_iter().collect(),
@@ -222,28 +233,56 @@ fn write<'r>(repo: &'r Repo, checkpoint: &Checkpoint, parent: Option<ObjectId>) 
         time: Moment { micros: 0, ..Moment::of(checkpoint) },
         message: &shared::message(checkpoint),
     };
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let id = Repo::write_commit(&commit, &mut objects)?;
-    Ok((id, objects.write_together()?))
+    Repo::write_commit(&commit, objects)
+}
+
+/// Returns the author of the commit `id`.
+pub(super) fn author(repo: &Repo, id: ObjectId) -> Result<Identity> {
+    let who = repo.with_commit(id, |commit| {
+        let author = commit.author().ok();
+        author.map(|who| Identity { name: who.name.to_owned(), email: who.email.to_owned() })
+    })?;
+    Ok(who.unwrap_or_else(Identity::fallback))
 }
 
 /// Counts what is sent of `one` if the other side has the commits `there`, and looks for secrets in it.
 fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], is_scanned: bool) -> Result<()> {
-    let refuse = |what: String, text: &[u8], is_prose: bool| match redact::kind_of_secret(text, is_prose) {
-        Some(kind) if is_scanned => {
-            Err(Error::refused(format!("{what} looks as if it has a secret ({kind}); nothing was sent"))
-                .with_hint("if there is none, '--no-scan' sends it as it is"))
-        }
-        _ => Ok(()),
-    };
-    let commit = one.commit;
-    new_objects(repo, commit, there, LONGEST_PATH, &mut |NewObject { id, path }| {
+    let hint = "'--no-scan' sends it as it is".to_owned();
+    let scan = Scan { is_on: is_scanned, undone: "nothing was sent", hint };
+    let counted = count(repo, &[one.commit], there, &scan)?;
+    (one.files, one.bytes, one.commits) = (counted.files, counted.bytes, counted.commits - 1);
+    if one.bytes > LARGEST {
+        return Err(Error::refused("more than 1 GiB would be sent")
+            .with_hint("push the branch that the checkpoint stands on first: then only what differs from it is sent"));
+    }
+    Ok(())
+}
+
+/// What leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// How many files.
+    pub(super) files: usize,
+    /// How many bytes they have.
+    pub(super) bytes: u64,
+    /// How many commits.
+    pub(super) commits: usize,
+}
+
+/// Counts what the commits `carriers` lead to, and the commits `there` do not, and searches it for secrets.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if a file is too large, and that of `scan`.
+pub(super) fn count(repo: &Repo, carriers: &[ObjectId], there: &[ObjectId], scan: &Scan) -> Result<Counted> {
+    let own: HashSet<ObjectId> = carriers.iter().copied().collect();
+    let mut counted = Counted::default();
+    new_objects(repo, carriers, there, LONGEST_PATH, &mut |NewObject { id, path }| {
         let Some(path) = path else {
             let (who, message) =
                 repo.with_commit(id, |commit| (commit.author.to_owned(), commit.message.to_owned()))?;
-            refuse(format!("the author of the commit {id}"), &who, false)?;
-            refuse(format!("the message of the commit {id}"), &message, id == commit)?;
-            one.commits += usize::from(id != commit);
+            scan.refuse(|| format!("the author of the commit {id}"), &who, false)?;
+            scan.refuse(|| format!("the message of the commit {id}"), &message, own.contains(&id))?;
+            counted.commits += 1;
             return Ok(());
         };
         if repo.kind_of(id)? != Some(ObjectKind::Blob) {
@@ -251,22 +290,17 @@ fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], is_scanned:
         }
         let path = BString::from(path);
         let size = repo.size_of_object(id).unwrap_or_default();
-        (one.files, one.bytes) = (one.files + 1, one.bytes.saturating_add(size));
-        too_large(&path, size, one.bytes)?;
-        refuse(format!("the file '{}'", named(&path)), &repo.read_blob(id)?, false)
-    })
-}
-
-fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
-    if size > LARGEST_FILE {
-        return Err(Error::refused(format!("the file '{}' is too large to be sent", named(path)))
-            .with_hint("no more than 100 MiB are sent of a file: let git ignore it, and take another checkpoint"));
-    }
-    if all > LARGEST {
-        return Err(Error::refused("more than 1 GiB would be sent")
-            .with_hint("push the branch that the checkpoint stands on first: then only what differs from it is sent"));
-    }
-    Ok(())
+        (counted.files, counted.bytes) = (counted.files + 1, counted.bytes.saturating_add(size));
+        if size > LARGEST_FILE {
+            return Err(Error::refused(format!("the file '{}' is too large to be sent", named(&path)))
+                .with_hint("no more than 100 MiB are sent of a file: let git ignore it, and take another checkpoint"));
+        }
+        if !scan.is_on {
+            return Ok(());
+        }
+        scan.refuse(|| format!("the file '{}'", named(&path)), &repo.read_blob(id)?, false)
+    })?;
+    Ok(counted)
 }
 
 fn push(

@@ -18,6 +18,7 @@ use crate::{
     model::{
         attribution::text::Attribution,
         log_place::Place,
+        note::is_subject_of_notes,
         path_text::printable,
         record::{self, Chunk, JOINED, Link, MOST_REVISIONS, Prompt, Record, RecordId},
     },
@@ -49,6 +50,10 @@ fn parsed(place: Place, path: &[u8], text: &[u8]) -> std::result::Result<(), Str
         (Place::Link, _) => {
             let (Some(id), Ok(commit)) = (id, ObjectId::from_hex(name)) else { return Err(String::new()) };
             Link::from_toml(id, commit, text).map(drop)
+        }
+        (Place::Note, _) => {
+            let is_text = text.to_str().is_ok() && !text.contains(&0);
+            if is_text { Ok(()) } else { Err("it is no text in UTF-8".to_owned()) }
         }
         (_, b"record.toml") => {
             let record = Record::from_toml(text)?;
@@ -88,7 +93,7 @@ pub(super) fn check_log(
 ) -> Result<()> {
     let digits = repo.object_hash().len_in_hex();
     let (mut roots, mut sizes) = (HashSet::new(), HashMap::new());
-    new_objects(repo, tip, known, LONGEST_LINE, &mut |object| {
+    new_objects(repo, &[tip], known, LONGEST_LINE, &mut |object| {
         each(object.id);
         let NewObject { id, path: Some(path) } = object else {
             let tree_id = repo.tree_of_commit(object.id)?;
@@ -97,7 +102,7 @@ pub(super) fn check_log(
                     checked(place, &entry, digits).map_err(|why| foreign(&entry.name, why))?;
                 }
             }
-            return check_commit(repo, object.id);
+            return check_commit(repo, place, object.id);
         };
         // Also what only an earlier commit has stays here for good.
         let (_, size) = check_size(repo, place, id, path)?;
@@ -118,19 +123,19 @@ pub(super) struct NewObject<'a> {
     pub(super) path: Option<&'a [u8]>,
 }
 
-/// Calls `each` for the objects that the commit `tip` leads to and none of the commits `known` does, as git finds them: what others
-/// have made may have paths without end.
+/// Calls `each` for the objects that one of the commits `tips` leads to and none of the commits `known` does, as git finds them: what
+/// others have made may have paths without end.
 ///
 /// # Errors
 /// [`Kind::Refused`] if an id with its path is longer than `longest`, and that of `each`.
 pub(super) fn new_objects(
     repo: &Repo,
-    tip: ObjectId,
+    tips: &[ObjectId],
     known: &[ObjectId],
     longest: usize,
     each: &mut dyn FnMut(NewObject<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut input = format!("{tip}\n");
+    let mut input: String = tips.iter().map(|id| format!("{id}\n")).collect();
     input.extend(known.iter().map(|id| format!("^{id}\n")));
     repo.lines_of_git(&["rev-list", "--objects", "--stdin"], input.as_bytes(), longest, &mut |line| {
         repo.check_interrupt()?;
@@ -188,12 +193,17 @@ pub(super) fn check_size(repo: &Repo, place: Place, id: ObjectId, path: &[u8]) -
 /// Who made a commit has a name and an address, and no more room than that.
 const LONGEST_IDENTITY: usize = 1_000;
 
-/// Checks that the commit `id` is as we make commits of logs: message, identities and parents.
-pub(super) fn check_commit(repo: &Repo, id: ObjectId) -> Result<()> {
+/// Checks that the commit `id` is as we make commits of logs whose trees are at `place`: message, identities and parents.
+pub(super) fn check_commit(repo: &Repo, place: Place, id: ObjectId) -> Result<()> {
     let is_ours = repo.with_commit(id, |commit| {
-        let is_joined = commit.message == format!("{JOINED}\n").as_bytes();
+        let is_of_notes = place == Place::Notes;
+        let is_joined = commit.message == format!("{JOINED}\n").as_bytes() && !is_of_notes;
         let is_made_by_us = commit.author.starts_with(b"git-checkpoint <checkpoint@agent.invalid> ");
-        record::is_message_of_log(commit.message)
+        let is_message = match commit.message.strip_suffix(b"\n") {
+            Some(subject) if is_of_notes => is_subject_of_notes(subject),
+            _ => !is_of_notes && record::is_message_of_log(commit.message),
+        };
+        is_message
             && commit.author == commit.committer
             && commit.author.len() <= LONGEST_IDENTITY
             && commit.encoding.is_none()
@@ -273,7 +283,7 @@ impl Check<'_> {
         // What is asked of these does not depend on where they are.
         let kind = match last(&path) {
             _ if place == Place::Piece => return,
-            _ if matches!(place, Place::Ids | Place::Link) => Some(BString::default()),
+            _ if matches!(place, Place::Ids | Place::Link | Place::Note) => Some(BString::default()),
             b"record.toml" => None,
             name => Some(name.into()),
         };

@@ -37,6 +37,36 @@ const MODES: [u32; 4] = [0o100_644, 0o100_755, SYMLINK, SUBMODULE];
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it does not.
 pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
+    Checks::new(repo).check(commit, id)
+}
+
+/// Does that for several checkpoints, and looks at what they share once.
+pub(super) struct Checks<'r> {
+    repo: &'r Repo,
+    /// Trees that were looked at. One that is named again is there once more.
+    seen: HashMap<ObjectId, Below>,
+    /// How many files and directories the checkpoint has so far.
+    files: usize,
+}
+
+impl<'r> Checks<'r> {
+    pub(super) fn new(repo: &'r Repo) -> Self {
+        Self { repo, seen: HashMap::new(), files: 0 }
+    }
+
+    /// Checks that the commit `commit` carries the checkpoint `id`.
+    ///
+    /// # Errors
+    /// As [`check`].
+    pub(super) fn check(&mut self, commit: ObjectId, id: ObjectId) -> Result<()> {
+        refuse_foreign(self.repo, commit, id)?;
+        self.files = 0;
+        self.tree(self.repo.tree_of_commit(commit)?, &BString::default(), 0).map(drop)
+    }
+}
+
+/// Refuses a commit that does not carry the checkpoint `id`.
+fn refuse_foreign(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
     let is_ours = repo.is_commit(commit)?
         && repo.with_commit(commit, |commit| {
             let message = commit.message.to_str().ok().filter(|message| message.len() <= LONGEST_MESSAGE);
@@ -45,11 +75,7 @@ pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
                 && commit.encoding.is_none()
                 && commit.extra_headers.is_empty()
         })?;
-    if !is_ours {
-        return Err(Error::refused(format!("'{commit}' does not carry the checkpoint {id}")));
-    }
-    let mut check = Check { repo, seen: HashMap::new(), files: 0 };
-    check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0).map(drop)
+    if is_ours { Ok(()) } else { Err(Error::refused(format!("'{commit}' does not carry the checkpoint {id}"))) }
 }
 
 /// Returns true if something that the commit `commit`, which carries a checkpoint, has beside the one that it stands on is missing or
@@ -81,13 +107,6 @@ pub(super) fn is_commit_damaged(repo: &Repo, commit: ObjectId) -> Result<bool> {
     Ok(repo.is_commit_lost(commit)? || !repo.is_whole(repo.tree_of_commit(commit)?)?)
 }
 
-struct Check<'r> {
-    repo: &'r Repo,
-    /// Trees that were looked at. One that is named again is there once more.
-    seen: HashMap<ObjectId, Below>,
-    files: usize,
-}
-
 /// What is below a tree.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
@@ -97,7 +116,7 @@ struct Below {
     height: usize,
 }
 
-impl Check<'_> {
+impl Checks<'_> {
     fn tree(&mut self, id: ObjectId, path: &BString, depth: usize) -> Result<Below> {
         if let Some(below) = self.seen.get(&id).copied() {
             self.files = self.files.saturating_add(below.files);

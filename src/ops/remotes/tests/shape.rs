@@ -147,6 +147,10 @@ fn commits_with_nothing_in_them_are_refused() {
 }
 
 /// The names and the message of a commit are as we write them.
+fn scan(is_on: bool) -> outgoing::Scan {
+    outgoing::Scan { is_on, undone: "nothing was sent", hint: "x".into() }
+}
+
 #[rstest::rstest]
 #[case::own("1 record added or completed, 1 commit linked\n", ["me", "me"], true)]
 #[case::joined("logs joined\n", ["git-checkpoint", "git-checkpoint"], true)]
@@ -161,7 +165,7 @@ fn foreign_commits_are_refused(#[case] message: &str, #[case] names: [&str; 2], 
     let tip = commit_as(&repo, tree_id, Vec::new(), who, message);
     let checked = check_log(&repo, Place::History, tip, &[], &mut |_| {});
     assert_eq!(checked.is_ok(), is_ours, "{checked:?}");
-    let sent = outgoing::check(&repo, Place::History, tip, &[], Some("x"));
+    let sent = outgoing::check(&repo, Place::History, tip, &[], &scan(true));
     assert_eq!(sent.is_ok(), is_ours, "{sent:?}");
 }
 
@@ -172,9 +176,9 @@ fn a_secret_in_the_name_of_an_author_is_not_sent() {
     let secret = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
     let who = || Identity { name: secret.as_str().into(), ..Identity::fallback() };
     let tip = commit_as(&repo, tree_id, Vec::new(), [who(), who()], "0 records added or completed, 1 commit linked\n");
-    let error = outgoing::check(&repo, Place::History, tip, &[], Some("x")).expect_err("it is a secret");
+    let error = outgoing::check(&repo, Place::History, tip, &[], &scan(true)).expect_err("it is a secret");
     assert!(error.message().contains("the name of the author") && !error.message().contains("ghp_"), "{error}");
-    outgoing::check(&repo, Place::History, tip, &[], None).expect("it is not looked for");
+    outgoing::check(&repo, Place::History, tip, &[], &scan(false)).expect("it is not looked for");
 }
 
 /// What only an earlier commit has would be stored all the same.
