@@ -119,8 +119,15 @@ fn without_chance(text: &str) -> String {
             is_chance |= is_record;
             let is_clock =
                 word.len() == 25 && word.starts_with("20") && !word.starts_with("2025") && word.contains('T');
-            let is_commit = is_chance && (is_hex(word, 40) || is_hex(word, 8));
-            out.push_str(if is_record || is_clock || is_commit { "N" } else { word });
+            // An import, a slash and an id name a checkpoint.
+            let named = word.rfind('/').map_or(0, |at| at + 1);
+            let id = word[named..].trim_end_matches(['\'', ':']);
+            let is_commit = is_chance && (is_hex(id, 40) || is_hex(id, 8));
+            if is_commit {
+                out.push_str(&format!("{}N{}", &word[..named], &word[named + id.len()..]));
+            } else {
+                out.push_str(if is_record || is_clock { "N" } else { word });
+            }
         }
         out.push_str(end);
     }

@@ -87,22 +87,11 @@ impl Export {
         let context = call.writing_context()?;
         let form = if format == Format::Bundle { EXPORT } else { NOTHING };
         let target = if is_output { None } else { Some(output_file::check(&self.file, self.force, form)?) };
-        let exported = match target {
-            Some(target) => {
-                let _progress = call.progress("exporting");
-                target.write(|file| self.write(&context, format, file))?.1
-            }
-            None => {
-                let what = || "cannot write the export".to_owned();
-                let mut file = tempfile::tempfile().context(Kind::Internal, what)?;
-                let exported = {
-                    let _progress = call.progress("exporting");
-                    self.write(&context, format, &mut file)?
-                };
-                file.rewind().context(Kind::Internal, what)?;
-                copy(&mut file, call)?;
-                exported
-            }
+        let exported = if let Some(target) = target {
+            let _progress = call.progress("exporting");
+            target.write(|file| self.write(&context, format, file))?.1
+        } else {
+            self.print(&context, format, call)?
         };
         for why in &exported.left_out {
             call.out.warning(&format!("not all is exported: {}", printable(why)));
@@ -113,6 +102,19 @@ impl Export {
             say(&exported, &self.file, call)?;
         }
         Ok(Exit::Done)
+    }
+
+    /// Writes the file to the standard output, once it is complete.
+    fn print(&self, context: &Context, format: Format, call: &mut Call) -> Result<Exported> {
+        let what = || "cannot write the export".to_owned();
+        let mut file = tempfile::tempfile().context(Kind::Internal, what)?;
+        let exported = {
+            let _progress = call.progress("exporting");
+            self.write(context, format, &mut file)?
+        };
+        file.rewind().context(Kind::Internal, what)?;
+        copy(&mut file, call)?;
+        Ok(exported)
     }
 
     fn refuse_what_does_not_fit(&self, format: Format, is_shown: bool, is_output: bool) -> Result<()> {

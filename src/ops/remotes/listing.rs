@@ -64,7 +64,7 @@ pub(crate) fn entries(context: &Context) -> Result<Vec<FetchedEntry>> {
         } else if there == NOTES {
             match Notes::at(repo, Some(commit)) {
                 Err(error) if error.kind() == Kind::Corrupt => {
-                    tracing::warn!(name, %error, "fetched notes are damaged")
+                    tracing::warn!(name, %error, "fetched notes are damaged");
                 }
                 read => drop(notes.insert(remote, read?)),
             }
