@@ -68,7 +68,6 @@ mod session;
 mod sessions_in_table;
 mod settings;
 mod show;
-mod stand_in;
 mod status;
 mod tag;
 mod tokens;

@@ -100,6 +100,21 @@ pub(crate) fn mark(git_dir: &Path) -> Option<String> {
     Some(text.trim_end().to_owned()).filter(|mark| !mark.is_empty())
 }
 
+/// How the ids of sessions begin that stand in for the agent of a round.
+const STAND_IN: &str = "round-";
+
+/// Returns the id of the session that stands in for the agent in the first directory of `round`.
+pub(crate) fn stand_in_of(round: &str) -> String {
+    format!("{STAND_IN}{round}")
+}
+
+/// Returns the id of the session that stands in for the agent in the worktree with the git directory `git_dir`; none if no round has
+/// made it. In a copy, the agent may have written what it likes.
+pub(crate) fn stand_in(git_dir: &Path) -> Option<String> {
+    let mark = mark(git_dir)?;
+    Some(stand_in_of(mark.strip_suffix("-1").unwrap_or(&mark)))
+}
+
 /// More is in the note of a copy only if it is damaged.
 const LONGEST_PATH: u64 = 1 << 16;
 

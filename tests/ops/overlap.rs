@@ -350,3 +350,23 @@ fn the_answer_is_that_of_git(#[values(1, 2, 3, 4)] seed: u64, #[values(false, tr
     }
     assert!(stopped > 3 && stopped < 30 && overlapping > stopped, "{stopped} of {overlapping}");
 }
+
+/// A path that is nowhere is a mistake, such as the name of a worktree; one of either side, of both or of the commit before is none.
+#[test]
+fn a_path_that_matches_nothing_is_refused() {
+    let world = world();
+    world.sh("echo here >here; echo x >>a; cd ../side; echo there >there; echo y >>a; rm b");
+    for (path, hint) in [("nowhere", None), ("side", Some("'--with side' names a worktree")), ("*.none", None)] {
+        let output = world.checkpoint(&["overlap", path]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{said}");
+        assert!(said.contains(&format!("pathspec '{path}' did not match any file of the worktrees")), "{said}");
+        assert_eq!(said.contains("hint"), hint.is_some(), "{said}");
+        assert!(hint.is_none_or(|hint| said.contains(hint)), "{said}");
+    }
+    for path in ["here", "there", "a", "b", "d", "d/*", ".", "*"] {
+        world.done(&["overlap", path]);
+    }
+    world.sh("rm here a; cd ../side; rm a");
+    world.done(&["overlap", "a"]);
+}

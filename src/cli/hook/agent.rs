@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    super::{Exit, call::Call, date, environment, session::warning_text, settings, stand_in},
+    super::{Exit, call::Call, date, environment, session::warning_text, settings},
     place::{self, Place},
     stdin, transcript,
     trouble::log,
@@ -25,7 +25,7 @@ use crate::{
     ops::{
         Context,
         agents::{self, Answer, Message, Reach, Report, Tool, What, home::parts},
-        sessions::{OnMultisession, SessionInfo},
+        sessions::{self, OnMultisession, SessionInfo},
     },
 };
 
@@ -207,7 +207,7 @@ impl Heard<'_> {
         report.info = self.info(&context);
         // A session that has only begun may never say what it does.
         if matches!(event.moment, Moment::Prompt | Moment::PreTool)
-            && let Err(error) = stand_in::give_way(&context, &event.session)
+            && let Err(error) = sessions::give_way(&context, &event.session)
         {
             log(&context, dialect.name, &error);
         }

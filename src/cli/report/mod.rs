@@ -6,7 +6,7 @@ mod lines;
 mod markdown;
 mod timeline;
 
-use std::{fs::File, io::Write as _, path::PathBuf};
+use std::{io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 

@@ -11,7 +11,7 @@ use super::super::{
     external,
     interrupt::Listening,
     output::printable,
-    phrase, stand_in,
+    phrase,
     worktree::{run_step, set_up_new},
 };
 use super::{
@@ -229,15 +229,14 @@ fn start(
     variables.push(("PWD", Some(directory.as_os_str().to_owned())));
     variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
     variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
-    let session = sessions::of_round(&raced.round);
-    variables.push((stand_in::VARIABLE, Some(session.clone().into())));
+    variables.push(("GIT_CHECKPOINT_SESSION", Some(rounds::stand_in_of(&raced.round).into())));
     let (file, log) = rounds::make_log(context, &raced.round)?;
     raced.log = Some(log);
     let Some((program, arguments)) = task.words.split_first() else {
         return Err(Error::internal("there is no program"));
     };
     let there = worktrees::context_in(context, path.as_os_str())?;
-    sessions::stand_in(&there, &session, &task.agent, &task.prompt)?;
+    sessions::stand_in(&there, &task.agent, &task.prompt)?;
     raced.has_session = true;
     let output = file.try_clone().map(|errors| (file.into(), errors.into()));
     match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {

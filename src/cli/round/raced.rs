@@ -77,10 +77,7 @@ impl Raced {
         let mut context = context.with_repo(context.repo.open_worktree(context.repo.worktree_root())?);
         context.interrupt_by(Arc::default());
         match rounds::root_of(&context, &self.round)? {
-            Some(root) => sessions::stand_down(
-                &worktrees::context_in(&context, root.as_os_str())?,
-                &sessions::of_round(&self.round),
-            ),
+            Some(root) => sessions::stand_down(&worktrees::context_in(&context, root.as_os_str())?),
             None => Ok(()),
         }
     }

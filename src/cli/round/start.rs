@@ -210,6 +210,10 @@ impl Start {
                 exit = if ended == Exit::Done { exit } else { ended };
             }
         }
+        // What the commands of the set-up have made is not the agent's.
+        if let Err(error) = rounds::stand_in(&context, &started.round) {
+            call.out.warning(&format!("what the agent changes without reporting it will count as yours: {error}"));
+        }
         let without = started.contexts.iter().find(|place| place.branch.is_none());
         if let Some(place) = without {
             call.out.warning(&format!(

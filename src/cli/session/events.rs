@@ -9,7 +9,7 @@ use std::{
 use clap::ValueEnum;
 
 use super::{
-    super::{Exit, call::Call, output::printable, phrase, save, stand_in},
+    super::{Exit, call::Call, output::printable, phrase, save},
     question::ask,
 };
 use crate::{
@@ -158,7 +158,7 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
-        stand_in::give_way(&context, &self.id)?;
+        sessions::give_way(&context, &self.id)?;
         let prompted = sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| {
             ask(question, &context, call)
         })?;

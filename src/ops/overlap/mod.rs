@@ -14,7 +14,7 @@ mod warning;
 
 use std::ffi::OsString;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{Context, worktrees};
@@ -22,9 +22,10 @@ use crate::{
     error::{Error, Result},
     git::{
         Repo,
+        pathspec::Pathspec,
         registrations::{Place, Registration},
     },
-    model::manifest::Manifest,
+    model::{manifest::Manifest, path_text},
 };
 use compare::Limits;
 use sides::{Now, Saved, Seen, why};
@@ -93,14 +94,19 @@ pub(crate) fn overlap(context: &Context, options: &OverlapOptions) -> Result<Ove
         None => sides::others(&context.repo)?,
     };
     // What is wrong with a pathspec is an error of the caller.
-    context.repo.pathspec(&options.pathspecs)?;
+    let mut search = context.repo.pathspec(&options.pathspecs)?;
     let mut worktrees = Vec::new();
     if !others.is_empty() {
         let here = Seen::of(context)?;
+        look_for(&mut search, here.now(), None)?;
         for other in &others {
-            worktrees.push(with_other(context, here.now(), other, options));
+            worktrees.push(with_other(context, here.now(), other, options, &mut search));
             // What was interrupted is not unknown.
             context.check_interrupt()?;
+        }
+        // What cannot be read may have it.
+        if worktrees.iter().all(|it| it.unknown.is_none()) {
+            refuse_unmatched(context, &search)?;
         }
     }
     Ok(Overlaps { version: 1, worktree: context.repo.worktree_id().to_owned(), worktrees })
@@ -166,13 +172,50 @@ fn other(context: &Context, name: &OsString) -> Result<Registration> {
     Ok(found)
 }
 
-fn with_other(context: &Context, here: Now<'_>, other: &Registration, options: &OverlapOptions) -> WorktreeOverlap {
+/// Lets `search` match the paths of a worktree, and those of the commit `base`.
+fn look_for(search: &mut Pathspec<'_>, now: Now<'_>, base: Option<ObjectId>) -> Result<()> {
+    now.manifest.skipped.iter().for_each(|skipped| drop(search.matches(skipped.path.as_bstr())));
+    let base = base.map(|base| now.repo.tree_of_commit(base)).transpose()?;
+    for tree in [Some(now.tree_id), base].into_iter().flatten() {
+        // Most pathspecs are full names, which are found without reading all trees.
+        for name in search.unmatched().cloned().collect::<Vec<_>>() {
+            if now.repo.find_entry(tree, name.as_bstr())?.is_some() {
+                search.matches(name.as_bstr());
+            }
+        }
+        if search.unmatched().next().is_none() {
+            break;
+        }
+        for change in now.repo.diff_trees(now.repo.empty_tree_id(), tree)? {
+            search.matches(change.path.as_bstr());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses if a pathspec has matched nothing.
+fn refuse_unmatched(context: &Context, search: &Pathspec<'_>) -> Result<()> {
+    let Some(text) = search.unmatched().next() else { return Ok(()) };
+    let shown = path_text::printable(text.as_bstr());
+    let error = Error::user(format!("pathspec '{shown}' did not match any file of the worktrees"));
+    let is_worktree = worktrees::registered(context, Some(&text.to_os_str_lossy().into_owned())).is_ok();
+    Err(if is_worktree { error.with_hint(format!("'--with {shown}' names a worktree")) } else { error })
+}
+
+fn with_other(
+    context: &Context,
+    here: Now<'_>,
+    other: &Registration,
+    options: &OverlapOptions,
+    search: &mut Pathspec<'_>,
+) -> WorktreeOverlap {
     let mut found = WorktreeOverlap::of(other);
     let looked = worktrees::open(context, other).and_then(|there| {
         let seen = Seen::of(&there)?;
         let there = seen.now();
         let base = sides::base(here, there)?;
         found.base = Some(base);
+        look_for(search, there, Some(base))?;
         let mut paths = compare::compare((here, there), base, &options.pathspecs, Limits::USUAL)?;
         let made = makers::add(&mut paths, (here, there), base);
         Ok((paths, made))

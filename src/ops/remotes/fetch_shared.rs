@@ -205,7 +205,7 @@ impl Fetching<'_> {
             let received = self.receive(&[new], Basis::Nothing)?;
             if let Some(seen) = received.beside(self.repo)? {
                 check(&seen, new.commit, new.id)?;
-                new_objects(&seen, new.commit, &[], LONGEST_PATH, &mut |_| Ok(()))?;
+                new_objects(&seen, &[new.commit], &[], LONGEST_PATH, &mut |_| Ok(()))?;
             }
             Ok(received)
         };
@@ -230,7 +230,7 @@ impl Fetching<'_> {
     fn look(&self, seen: &Repo, new: &New, sent: &HashSet<ObjectId>) -> Result<Option<ObjectId>> {
         check(seen, new.commit, new.id)?;
         let mut ours = HashSet::new();
-        new_objects(seen, new.commit, &self.known, LONGEST_PATH, &mut |object| {
+        new_objects(seen, &[new.commit], &self.known, LONGEST_PATH, &mut |object| {
             ours.extend(Some(object.id).filter(|id| self.repo.had_object(*id) && !sent.contains(id)));
             Ok(())
         })?;

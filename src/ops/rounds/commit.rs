@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
-    super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before},
+    super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before, sessions},
     ended::EndOptions,
     listing::bytes,
     scratch,
@@ -100,6 +100,7 @@ pub(super) fn commit_noted(
     branch: &str,
     options: &EndOptions,
 ) -> Result<ObjectId> {
+    sessions::stand_down(there)?;
     let message = options.message.as_deref().unwrap_or(MESSAGE);
     let committed = commit_all(there, context.repo.identity(), &round.places[at], branch, message, BEFORE_END)?;
     let tip = committed.tip;

@@ -30,7 +30,7 @@ pub use listing::{Listed, adopt, forget, list, show};
 pub(crate) use place::{existing, place};
 pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};
 pub use prompt::{Prompted, prompt};
-pub(crate) use stand_in::{give_way, of_round, stand_down, stand_in};
+pub(crate) use stand_in::{give_way, stand_down, stand_in, stand_in_for_other};
 pub use starting::start;
 pub(crate) use starting::{begin as begin_session, seen_here};
 pub use state::State;

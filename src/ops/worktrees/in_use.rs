@@ -24,7 +24,7 @@ use crate::{
     model::{path_text, process::Life, session::Phase},
     state::{
         journal::{Journal, Progress},
-        process, process_places, turns,
+        process, process_places, rounds, turns,
     },
 };
 
@@ -143,7 +143,10 @@ pub(crate) fn refuse_open_turn(context: &Context, found: &Registration) -> Resul
     let sessions = session_info::all(context)?;
     let is_dead = |id: &str| sessions.iter().any(|it| it.id == id && process::life(it.process.as_ref()) == Life::Dead);
     let open = turns::peek(&found.git_dir);
-    if let Some(entry) = open.entries.iter().find(|entry| entry.turn.is_some() && !is_dead(&entry.id)) {
+    // One that stands in for the agent of a round does not say that anything works there.
+    let stand_in = rounds::stand_in(&found.git_dir);
+    let is_at_work = |id: &String| stand_in.as_ref() != Some(id) && !is_dead(id);
+    if let Some(entry) = open.entries.iter().find(|entry| entry.turn.is_some() && is_at_work(&entry.id)) {
         let id = path_text::printable(entry.id.as_bytes().as_bstr());
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{path}'"))
             .with_hint(format!("wait for its end, or {} ends it", session_command(found, "stop", &id))));

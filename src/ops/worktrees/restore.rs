@@ -12,11 +12,14 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::Context,
+    super::{
+        Context,
+        chain::shadows::{latest, live},
+    },
     aside, chains, head_again,
     in_use::{self, is_there},
     lock::lock_to_look,
-    named::short,
+    named::{registered, short},
     remove::note,
     validate, whereabouts,
     whose::{Whose, is_named, is_of_another, whose},
@@ -27,6 +30,7 @@ use crate::{
     git::{registrations::Place, worktrees},
     model::{
         id_text, moment, path_text,
+        refname::Base,
         removal::{HeadAgain, InPlace, Next, WhyDetached},
     },
     state::removed::Removed,
@@ -135,7 +139,10 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
         Ok(removed) => removed,
         Err(error) => {
             let locked = find(&whereabouts::only_locked(context)?, name);
-            return locked.map_or(Err(error), |removed| finish(context, &removed));
+            return match locked {
+                Ok(removed) => finish(context, &removed),
+                Err(_) => Err(deleted(context, name).unwrap_or(error)),
+            };
         }
     };
     let was_of = if let Whose::Moved(common) = whose(context, &removed) { Some(common) } else { None };
@@ -273,6 +280,20 @@ fn find(all: &[Removed], name: &OsStr) -> Result<Removed> {
         [..] => Err(Error::user(format!("'{}' stands for {} removed worktrees", name.display(), named.len()))
             .with_hint("'git checkpoint worktree restore --list' shows their ids")),
     }
+}
+
+/// Returns the error if `name` stands for a worktree whose directory another program has deleted: git still knows it, and its checkpoints
+/// are there.
+fn deleted(context: &Context, name: &OsStr) -> Option<Error> {
+    let found = registered(context, Some(name)).ok().filter(|it| it.place == Place::Nothing)?;
+    let chain = live(&context.repo, Base::of_head(found.head.id), found.id.as_bstr());
+    let last = chain.and_then(|chain| latest(&context.repo, &chain)).ok().flatten();
+    let last = last.map(|it| format!("its last checkpoint is {}; ", id_text::stored(&it.id))).unwrap_or_default();
+    let message = format!("another program has deleted the directory of the worktree '{}'", name.display());
+    Some(
+        Error::user(message)
+            .with_hint(format!("{last}'git checkpoint list --all-worktrees' shows what there is of it")),
+    )
 }
 
 /// How many letters of an id name a removed worktree, as for git's ids.

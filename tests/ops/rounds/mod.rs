@@ -19,6 +19,7 @@ mod previous;
 mod pruned_copies;
 mod races;
 mod starts;
+mod unreported;
 mod workspaces;
 
 use std::{
