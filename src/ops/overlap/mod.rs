@@ -174,7 +174,9 @@ fn other(context: &Context, name: &OsString) -> Result<Registration> {
 
 /// Lets `search` match the paths of a worktree, and those of the commit `base`.
 fn look_for(search: &mut Pathspec<'_>, now: Now<'_>, base: Option<ObjectId>) -> Result<()> {
-    now.manifest.skipped.iter().for_each(|skipped| drop(search.matches(skipped.path.as_bstr())));
+    for skipped in &now.manifest.skipped {
+        search.matches(skipped.path.as_bstr());
+    }
     let base = base.map(|base| now.repo.tree_of_commit(base)).transpose()?;
     for tree in [Some(now.tree_id), base].into_iter().flatten() {
         // Most pathspecs are full names, which are found without reading all trees.
