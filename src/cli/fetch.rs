@@ -67,7 +67,10 @@ fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) ->
         let id = call.names.id(&refused.id);
         call.out.warning(&format!("the checkpoint {remote}/{id} is refused: {}", printable(&refused.why)));
     }
-    if let Some(first) = fetched.refused.first() {
+    if let Some(hint) = fetched.refused.iter().find_map(|refused| refused.hint.as_ref()) {
+        call.out.hint(hint);
+    }
+    if let Some(first) = fetched.refused.iter().find(|refused| refused.hint.is_none()) {
         let (remote, name) = (shell_word(&fetched.remote), shell_word(&format!(":{}", first.name)));
         call.out.hint(&format!("nothing of it is here; 'git push {remote} {name}' takes it back there"));
     }

@@ -18,6 +18,8 @@ use crate::git::{
 
 /// Work that is done by then is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// A wait for another repository that is shorter needs no word.
+const WHILE: Duration = Duration::from_secs(2);
 /// How often the display is updated.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -33,12 +35,20 @@ impl Progress {
         let (done, is_done) = mpsc::channel();
         let start = Instant::now();
         let thread = threads::detach(move || {
-            let mut wait = PATIENCE;
-            let mut is_shown = false;
+            let (mut wait, mut is_shown, mut is_said) = (PATIENCE, false, false);
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = PAUSE;
+                if let Some(whom) = counter.other_side() {
+                    // Git may ask for a name or a password there: neither that nor what the user types is erased.
+                    if !is_said && start.elapsed() >= WHILE {
+                        output::stderr(&format!("\n{}, waiting for '{whom}'...\n", capitalized(what)));
+                        (is_said, is_shown) = (true, false);
+                    }
+                    continue;
+                }
                 // What was shown before may have been longer.
                 output::stderr(&format!("\r{}\x1b[K", line(what, &counter, start.elapsed())));
-                (wait, is_shown) = (PAUSE, true);
+                is_shown = true;
             }
             if is_shown {
                 // To the line's begin, and clear it.
@@ -59,19 +69,10 @@ impl Drop for Progress {
     }
 }
 
-/// Returns the line that is shown while `what` is being done: counts like git's if files are counted; whom it waits for, if it does so
-/// for a while; else the elapsed time.
+/// Returns the line that is shown while `what` is being done: counts like git's if files are counted, else the elapsed time.
 fn line(what: &str, counter: &Counter, elapsed: Duration) -> String {
-    /// A wait that is shorter needs no word.
-    const WHILE: Duration = Duration::from_secs(2);
-    let counted = counter.read();
-    let awaited = counter.awaited().filter(|(_, since)| counted.is_none() && *since >= WHILE);
-    let (first, rest) = what.split_at(what.chars().next().map_or(0, char::len_utf8));
-    let what = first.to_uppercase() + rest;
-    if let Some((whom, since)) = awaited {
-        return format!("{what}, waiting for '{whom}'... {} s", since.as_secs());
-    }
-    match counted {
+    let what = capitalized(what);
+    match counter.read() {
         Some((phase, done, total)) => {
             let phase = match phase {
                 Phase::Comparing => "comparing",
@@ -82,6 +83,11 @@ fn line(what: &str, counter: &Counter, elapsed: Duration) -> String {
         }
         None => format!("{what}... {:.1} s", elapsed.as_secs_f32()),
     }
+}
+
+fn capitalized(what: &str) -> String {
+    let (first, rest) = what.split_at(what.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
 }
 
 #[cfg(test)]

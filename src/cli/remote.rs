@@ -148,7 +148,7 @@ impl Approve {
             call.out.stderr(&format!(
                 "All who can read {urls} then see who wrote each line, what was asked of agents\nand, with --transcripts, \
                  what they answered. Records of all branches are sent, also of those that\nyou have not pushed, with the \
-                 paths of their files and the names of worktrees.\n"
+                 paths of their files, the names of worktrees, and how many tokens models have used.\n"
             ));
             let asked = format!("Let records be sent to '{name}'? [y/N] ");
             if !question::ask(&asked, &|| context.check_interrupt(), &mut call.out)? {

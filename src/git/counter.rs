@@ -1,12 +1,9 @@
-//! Counts the files that the current operation has done, so that a terminal can show how far it is, and notes for which other
-//! repository it waits.
+//! Counts the files that the current operation has done, so that a terminal can show how far it is, and notes with which other
+//! repository it exchanges something.
 
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 /// What is done to files.
@@ -25,8 +22,8 @@ pub(crate) enum Phase {
 pub(crate) struct Counter {
     phase: Mutex<Option<(Phase, usize)>>,
     done: AtomicUsize,
-    /// With whom it exchanges something, fit for people, and since when it waits for that.
-    other_side: Mutex<(String, Option<Instant>)>,
+    /// With whom it exchanges something, fit for people; empty: with none.
+    other_side: Mutex<String>,
 }
 
 impl Counter {
@@ -46,21 +43,14 @@ impl Counter {
     /// Notes that it exchanges something with `name` from now on, which is fit for people.
     pub(crate) fn talk_to(&self, name: &str) {
         if let Ok(mut other_side) = self.other_side.lock() {
-            *other_side = (name.to_owned(), None);
+            name.clone_into(&mut other_side);
         }
     }
 
-    /// Notes since when it waits for the other side; none: it does not.
-    pub(super) fn wait_since(&self, since: Option<Instant>) {
-        if let Ok(mut other_side) = self.other_side.lock() {
-            other_side.1 = since;
-        }
-    }
-
-    /// Returns for whom it waits, and how long it has done so; none if it waits for no other side.
-    pub(crate) fn awaited(&self) -> Option<(String, Duration)> {
-        let other_side = self.other_side.lock().ok()?;
-        other_side.1.map(|since| (other_side.0.clone(), since.elapsed()))
+    /// Returns with whom it has begun to exchange something, fit for people.
+    pub(crate) fn other_side(&self) -> Option<String> {
+        let name = self.other_side.lock().ok()?;
+        Some(name.clone()).filter(|name| !name.is_empty())
     }
 
     /// Returns the phase, how many files are done, and of how many; none if no files are being counted.

@@ -11,13 +11,17 @@ use gix::ObjectId;
 
 use super::{
     Repo,
+    patience::is_stall,
     received::{Basis, Received},
     said::shown,
     transfer::{PushReport, fetch_words, list_words, listed, statuses, unable},
 };
 use crate::{
     error::{Error, Result},
-    model::{address::without_userinfo, path_text::printable},
+    model::{
+        address::without_userinfo,
+        path_text::{printable, shell_word},
+    },
 };
 
 /// Settings of a remote that say how git goes there, and not where.
@@ -152,7 +156,20 @@ impl ExactAddress {
         let what = || format!("cannot push to '{}'", self.shown);
         repo.counter().talk_to(&printable(self.shown.as_str().into()));
         let output = repo.run_transport(&self.words(words)?, &self.settings, None);
-        let output = output.map_err(|error| unable(what(), &error))?;
+        let output = output.map_err(|error| {
+            let is_stalled = is_stall(&error);
+            let error = unable(what(), &error);
+            if !is_stalled {
+                return error;
+            }
+            // The server may be at work on what it has received.
+            error.with_hint(format!(
+                "whether all has arrived is not known: 'git ls-remote {} {}*' shows it; 'remote.timeout' says how long to wait, 0s means \
+                 for ever",
+                shell_word(&self.shown),
+                refname::PREFIX
+            ))
+        })?;
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {

@@ -1,4 +1,4 @@
-//! Reads what git prints line by line: others may decide how much that is.
+//! Reads what git prints line by line, or field by field: others may decide how much that is.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Seek as _, Write as _},
@@ -26,6 +26,30 @@ impl Repo {
         longest: usize,
         each: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
+        self.parts_of_git(arguments, input, (b'\n', longest), each)
+    }
+
+    /// Does the same with fields that end with a zero byte.
+    ///
+    /// # Errors
+    /// As [`Repo::lines_of_git`].
+    pub(crate) fn fields_of_git(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        longest: usize,
+        each: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.parts_of_git(arguments, input, (0, longest), each)
+    }
+
+    fn parts_of_git(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        (end, longest): (u8, usize),
+        each: &mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let what = || format!("cannot run 'git {}'", arguments.join(" "));
         let mut given = tempfile::tempfile().context(Kind::Internal, what)?;
         let mut said = tempfile::tempfile().context(Kind::Internal, what)?;
@@ -37,10 +61,10 @@ impl Repo {
         let mut line = Vec::new();
         loop {
             line.clear();
-            if git.by_ref().take(most).read_until(b'\n', &mut line).context(Kind::Internal, what)? == 0 {
+            if git.by_ref().take(most).read_until(end, &mut line).context(Kind::Internal, what)? == 0 {
                 break;
             }
-            if line.last() == Some(&b'\n') {
+            if line.last() == Some(&end) {
                 line.pop();
             }
             match each(&line) {

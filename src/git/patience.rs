@@ -3,11 +3,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use super::counter::Counter;
 use crate::error::Error;
 
 /// What the error of a program says that was ended since the other side did nothing.
@@ -36,29 +35,53 @@ pub(super) type SharedLimits = Arc<Mutex<Limits>>;
 #[derive(Debug)]
 pub(super) struct Patience {
     limits: Limits,
-    counter: Arc<Counter>,
     /// True if what goes through our pipes is not all that it does: then, what its processes read and write counts, too.
     is_silent: bool,
     /// Where it stores what arrives.
     place: Option<PathBuf>,
+    /// When it was last measured what has arrived.
+    measured: Mutex<Instant>,
+    idle: Mutex<Idle>,
+}
+
+/// What has gone through the pipes of a program since the last progress.
+#[derive(Debug, Default)]
+struct Idle {
+    /// How long we have waited for it.
+    waited: Duration,
+    /// How many bytes it was.
+    bytes: u64,
 }
 
 impl Patience {
     /// Returns the patience with a program all of whose work goes through its pipes.
-    pub(super) fn with_pipes(limits: Limits, counter: Arc<Counter>) -> Self {
-        Self { limits, counter, is_silent: false, place: None }
+    pub(super) fn with_pipes(limits: Limits) -> Self {
+        Self { limits, is_silent: false, place: None, measured: Mutex::new(Instant::now()), idle: Mutex::default() }
     }
 
     /// Returns the patience with one that says little, and stores what arrives in `place`, a directory of objects.
-    pub(super) fn with_processes(limits: Limits, counter: Arc<Counter>, place: Option<PathBuf>) -> Self {
-        Self { limits, counter, is_silent: true, place }
+    pub(super) fn with_processes(limits: Limits, place: Option<PathBuf>) -> Self {
+        Self { limits, is_silent: true, place, measured: Mutex::new(Instant::now()), idle: Mutex::default() }
     }
 
     /// Begins to wait for the process `pid`.
     pub(super) fn begin(&self, pid: u32) -> Waiting<'_> {
         let now = Instant::now();
-        self.counter.wait_since(Some(now));
-        Waiting { patience: self, pid, since: now, looked: None, measured: now }
+        let since = now.checked_sub(self.idle().waited).unwrap_or(now);
+        Waiting { patience: self, pid, since, looked: None }
+    }
+
+    /// Counts `bytes` that have gone through a pipe. What only keeps the connection open is no progress.
+    pub(super) fn moved(&self, bytes: usize) {
+        let mut idle = self.idle();
+        idle.bytes = idle.bytes.saturating_add(bytes.try_into().unwrap_or(u64::MAX));
+        if idle.bytes >= TRIFLE {
+            *idle = Idle::default();
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if a program that does nothing but end may not take `elapsed`.
@@ -66,8 +89,18 @@ impl Patience {
         self.limits.time.is_some_and(|limit| elapsed > limit)
     }
 
-    fn check_size(&self) -> io::Result<()> {
-        self.place.as_deref().zip(self.limits.bytes).map_or(Ok(()), |(place, most)| refuse_more(place, most))
+    /// Measures what has arrived, unless that was done just now; to be called again and again, also while the program says something.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::FileTooLarge`] if it is too much.
+    pub(super) fn check_size(&self) -> io::Result<()> {
+        let Some((place, most)) = self.place.as_deref().zip(self.limits.bytes) else { return Ok(()) };
+        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        if measured.elapsed() < PAUSE {
+            return Ok(());
+        }
+        *measured = Instant::now();
+        refuse_more(place, most)
     }
 }
 
@@ -104,13 +137,18 @@ pub(crate) fn is_stalled(error: &Error) -> bool {
     says(error, STALLED)
 }
 
+/// Returns true if `error` is that more arrives than may.
+pub(crate) fn is_too_much(error: &Error) -> bool {
+    says(error, TOO_MUCH)
+}
+
 /// Returns the hint to the limit that has ended an exchange with `error`; none if none has.
 pub(super) fn limit_of(error: &Error) -> Option<&'static str> {
     match () {
         () if is_stalled(error) => {
             Some("nothing has changed; 'remote.timeout' says how long to wait, 0s means for ever")
         }
-        () if says(error, TOO_MUCH) => Some("nothing has changed; 'remote.max-fetch-size' says how much may arrive"),
+        () if is_too_much(error) => Some("nothing has changed; 'remote.max-fetch-size' says how much may arrive"),
         () => None,
     }
 }
@@ -127,8 +165,6 @@ pub(super) struct Waiting<'a> {
     since: Instant,
     /// When the processes were last looked at, and what they had done by then.
     looked: Option<(Instant, u64)>,
-    /// When it was last measured what has arrived.
-    measured: Instant,
 }
 
 impl Waiting<'_> {
@@ -137,10 +173,7 @@ impl Waiting<'_> {
     /// # Errors
     /// [`io::ErrorKind::TimedOut`] if there was no progress for too long; [`io::ErrorKind::FileTooLarge`] if too much has arrived.
     pub(super) fn check(&mut self) -> io::Result<()> {
-        if self.measured.elapsed() >= PAUSE {
-            self.patience.check_size()?;
-            self.measured = Instant::now();
-        }
+        self.patience.check_size()?;
         let Some(limit) = self.patience.limits.time else { return Ok(()) };
         if self.patience.is_silent && self.looked.map_or(self.since, |(at, _)| at).elapsed() >= limit / 4 {
             // Where the system does not say what processes do, nothing is known of their progress.
@@ -152,7 +185,6 @@ impl Waiting<'_> {
             };
             if is_progress {
                 self.since = Instant::now();
-                self.patience.counter.wait_since(Some(self.since));
             }
             if is_progress || self.looked.is_none() {
                 self.looked = Some((Instant::now(), done.unwrap_or_default()));
@@ -169,7 +201,10 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.patience.counter.wait_since(None);
+        // What a program prints that says little is progress.
+        if !self.patience.is_silent {
+            self.patience.idle().waited = self.since.elapsed();
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The user's own commits: which one a text names, which are reachable, what they change.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -206,18 +209,24 @@ impl Repo {
         Ok(output.split_str("\0").filter_map(parse).collect())
     }
 
-    /// Returns the newest `most` reachable commits, without merges, that change any of `paths`.
-    pub(crate) fn commits_touching(&self, paths: &[&BStr], exclude: &[String], most: usize) -> Result<Vec<ObjectId>> {
+    /// Returns the newest `most` commits, without merges, that change any of `paths`, or without paths anything, of those that `tips` are or lead to, or without
+    /// tips, of those that are reachable from HEADs and refs.
+    pub(crate) fn commits_touching(
+        &self,
+        paths: &[&BStr],
+        tips: &[ObjectId],
+        exclude: &[String],
+        most: usize,
+    ) -> Result<Vec<ObjectId>> {
         let limit = format!("--max-count={most}");
         let start = ["--literal-pathspecs", "rev-list", "--no-merges", "--full-history", &limit];
-        let mut arguments = walk(&start, exclude);
-        arguments.push("--stdin".into());
-        let output = self.run_git(&arguments, Some(&after_dashes(paths)))?;
+        let Some((arguments, input)) = walk_of_paths(&start, paths, tips, exclude) else { return Ok(Vec::new()) };
+        let output = self.run_git(&arguments, Some(&input))?;
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
-    /// Returns the commits, without merges, that change any of `paths`, and which of these each changes: for each path the newest
-    /// `most` of those that `tips` are or lead to, or without tips, of those that are reachable from HEADs and refs.
+    /// Returns the same of each path by itself, its newest `most`, and which of `paths` each commit changes. Git ends once that is known: a
+    /// file of an old repository may have many thousands of commits.
     pub(crate) fn commits_touching_each(
         &self,
         paths: &[&BStr],
@@ -231,37 +240,47 @@ impl Repo {
             &["--no-merges", "--full-history", "--no-follow", "--no-renames", "--no-relative", "--name-only", "-z"],
             &["--format=/%H"],
         ];
-        let start = start.concat();
-        let mut arguments = if tips.is_empty() {
-            walk(&start, exclude)
-        } else {
-            start.iter().map(|&word| word.to_owned()).chain(["--ignore-missing".to_owned()]).collect()
-        };
-        arguments.push("--stdin".into());
-        let mut input = lines(tips).into_bytes();
-        input.extend_from_slice(&after_dashes(paths));
-        let mut counts: HashMap<&BStr, usize> = paths.iter().map(|path| (*path, 0)).collect();
-        if counts.keys().all(|path| path.contains(&b'\n')) {
+        let Some((arguments, input)) = walk_of_paths(&start.concat(), paths, tips, exclude) else {
             return Ok(Vec::new());
-        }
-        let output = self.run_git(&arguments, Some(&input))?;
+        };
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let mut counts: HashMap<&BStr, usize> = sayable(paths).map(|path| (path, 0)).collect();
         let mut found: Vec<(ObjectId, Vec<BString>)> = Vec::new();
-        for field in output.split(|byte| *byte == 0) {
-            if let Some(hex) = field.trim_start().strip_prefix(b"/") {
-                let id = ObjectId::from_hex(hex.trim_end())
-                    .context(Kind::Internal, || "cannot read 'git log'".to_owned())?;
+        let (mut open, mut left, mut is_first) = (counts.len(), most.saturating_mul(counts.len()), false);
+        self.fields_of_git(&arguments, &input, LONGEST_PATH, &mut |field| {
+            if let Some(hex) = field.strip_prefix(b"/") {
+                if open == 0 || left == 0 {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let id = ObjectId::from_hex(hex).context(Kind::Internal, || "cannot read 'git log'".to_owned())?;
                 found.push((id, Vec::new()));
-                continue;
+                (left, is_first) = (left - 1, true);
+                return Ok(ControlFlow::Continue(()));
             }
-            let path = field.trim_start_with(|character| character == '\n').as_bstr();
+            let path = if std::mem::take(&mut is_first) { field.strip_prefix(b"\n").unwrap_or(field) } else { field };
             // A directory may have had the name of a file: git lists its files, too.
-            let Some(((_, touched), count)) = found.last_mut().zip(counts.get_mut(path)) else { continue };
-            *count += 1;
-            if *count <= most {
-                touched.push(path.to_owned());
+            if let Some(((_, touched), count)) = found.last_mut().zip(counts.get_mut(path.as_bstr())) {
+                *count += 1;
+                open -= usize::from(*count == most);
+                if *count <= most {
+                    touched.push(path.into());
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        found.retain(|(_, touched)| !touched.is_empty());
+        if left == 0 {
+            // Those of other paths have taken the room.
+            for path in counts.iter().filter(|(_, count)| **count < most).map(|(path, _)| *path) {
+                for id in self.commits_touching(&[path], tips, exclude, most)? {
+                    match found.iter_mut().find(|(known, _)| *known == id) {
+                        Some((_, touched)) if touched.iter().any(|it| it == path) => {}
+                        Some((_, touched)) => touched.push(path.to_owned()),
+                        None => found.push((id, vec![path.to_owned()])),
+                    }
+                }
             }
         }
-        found.retain(|(_, touched)| !touched.is_empty());
         Ok(found)
     }
 
@@ -308,14 +327,38 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Returns `paths` for git's `--stdin`. Those with a line break cannot be passed; other paths of the same commit will find it.
-fn after_dashes(paths: &[&BStr]) -> Vec<u8> {
-    let mut input = b"--\n".to_vec();
-    for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
+/// No path of a tree that git can check out is longer.
+const LONGEST_PATH: usize = 8 << 10;
+
+/// Returns the arguments, and the input, with which git walks from `tips`, or without any as [`walk`] does, to commits that change one of
+/// `paths`, or without any to all; none if there are some, and none of them can be passed.
+fn walk_of_paths(
+    start: &[&str],
+    paths: &[&BStr],
+    tips: &[ObjectId],
+    exclude: &[String],
+) -> Option<(Vec<String>, Vec<u8>)> {
+    if !paths.is_empty() {
+        sayable(paths).next()?;
+    }
+    let mut arguments = if tips.is_empty() {
+        walk(start, exclude)
+    } else {
+        start.iter().map(|&word| word.to_owned()).chain(["--ignore-missing".to_owned()]).collect()
+    };
+    arguments.push("--stdin".into());
+    let mut input = lines(tips).into_bytes();
+    input.extend_from_slice(b"--\n");
+    for path in sayable(paths) {
         input.extend_from_slice(path);
         input.push(b'\n');
     }
-    input
+    Some((arguments, input))
+}
+
+/// Returns those of `paths` that can be passed to git's `--stdin`: those without a line break.
+fn sayable<'p>(paths: &[&'p BStr]) -> impl Iterator<Item = &'p BStr> {
+    paths.iter().copied().filter(|path| !path.contains(&b'\n'))
 }
 
 fn lines(ids: &[ObjectId]) -> String {

@@ -138,12 +138,20 @@ impl Subprocess {
             self.refuse_interrupt()?;
             match poll(&mut polled, tick) {
                 Ok(0) | Err(Errno::INTR) => waiting.as_mut().map_or(Ok(()), Waiting::check)?,
-                Ok(_) => break,
+                Ok(_) => break self.patience.as_ref().map_or(Ok(()), Patience::check_size)?,
                 Err(errno) => return Err(errno.into()),
             }
         }
         let mut ready = polled.iter().map(|polled| !polled.revents().is_empty());
         Ok(pipes.map(|(pipe, _)| pipe.is_some() && ready.next() == Some(true)))
+    }
+
+    /// Returns how much was `moved` through a pipe.
+    fn counted(&self, moved: io::Result<usize>) -> io::Result<usize> {
+        if let (Some(patience), Ok(bytes)) = (&self.patience, &moved) {
+            patience.moved(*bytes);
+        }
+        moved
     }
 
     fn refuse_interrupt(&self) -> io::Result<()> {
@@ -211,7 +219,7 @@ impl Read for Subprocess {
             self.wait_for([(&self.stdout, PollFlags::IN)])?;
             match self.stdout.as_mut().map_or(Ok(0), |pipe| pipe.read(buffer)) {
                 Err(error) if is_momentary(&error) => {}
-                read => return read,
+                read => return self.counted(read),
             }
         }
     }
@@ -223,7 +231,7 @@ impl Write for Subprocess {
             self.wait_for([(&self.stdin, PollFlags::OUT)])?;
             match self.stdin.as_mut().map_or(Ok(0), |pipe| pipe.write(bytes)) {
                 Err(error) if is_momentary(&error) => {}
-                written => return written,
+                written => return self.counted(written),
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Of what git prints, only ids, names and the flags of `--porcelain` are read; its prose is for people.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -164,7 +164,7 @@ impl Repo {
         }
         Self::let_git_ask(&mut command);
         let place = received.and_then(Received::objects);
-        let patience = Patience::with_processes(self.interrupt.limits(), Arc::clone(&self.counter), place);
+        let patience = Patience::with_processes(self.interrupt.limits(), place);
         self.start_within(&mut command, patience)?.output(b"")
     }
 }

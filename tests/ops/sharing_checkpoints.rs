@@ -386,3 +386,35 @@ fn what_is_restored_has_an_unknown_author(#[case] is_of_agent: bool) {
     assert_eq!(owners("new"), ["unknown"]);
     assert_eq!([owners("own"), owners("of-agent")].concat(), ["human", "agent"]);
 }
+
+/// Each of its files may be sent, and all of them together fill a disk.
+#[test]
+fn a_checkpoint_with_too_many_bytes_is_refused() {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("cd ../a; echo small >small");
+    let id = saved(&team, "a", "small");
+    team.world.sh(&format!(
+        "cd ../server.git; blob=$(head -c 104857600 /dev/zero | git hash-object -w --stdin)
+         tree=$(for n in $(seq 400); do printf '100644 blob %s\\t%s\\n' $blob $n; done | git mktree)
+         commit=$(printf 'x\\n\\nCheckpoint-Shared: {id}\\nCheckpoint-Base: unborn\\n' | git commit-tree $tree)
+         git update-ref {SHARED}/{id} $commit"
+    ));
+    let output = team.run("b", &["fetch", "--checkpoints"]);
+    let said = described(&output);
+    assert!(said.contains("all files together are too large"), "{said}");
+    assert_eq!(refs(&team, "b", "refs/checkpoints-remote/origin/shared"), [""; 0]);
+}
+
+/// What is larger than the limit of this clone is sound: nothing is to be taken back for that.
+#[test]
+fn a_checkpoint_that_is_larger_than_a_fetch_may_be_says_which_setting_that_is() {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("cd ../a; head -c 300000 /dev/urandom >large");
+    saved(&team, "a", "large");
+    team.done("a", &["push", "--checkpoint", "@"]);
+    team.git("b", &["config", "checkpoint.remote.max-fetch-size", "10KiB"]);
+    let said = described(&team.run("b", &["fetch", "--checkpoints"]));
+    assert!(said.contains("'remote.max-fetch-size' says") && !said.contains("takes it back"), "{said}");
+    team.git("b", &["config", "--unset", "checkpoint.remote.max-fetch-size"]);
+    team.done("b", &["fetch", "--checkpoints"]);
+}

@@ -34,11 +34,19 @@ fn team(timeout: &str) -> Team {
 
 /// Lets git's side of a fetch on this machine send nothing, and no sign of life.
 fn with_silent_packs(team: &Team) {
-    write_script(&team.path("packs"), "#!/bin/sh\nexec sleep 1000\n");
+    with_packs(team, "exec sleep 1000", 0);
+}
+
+/// Lets the shell command `script` make the packs that git's side of a fetch on this machine sends. It says each `keep_alive` seconds
+/// that it is alive.
+fn with_packs(team: &Team, script: &str, keep_alive: u32) {
+    write_script(&team.path("packs"), &format!("#!/bin/sh\n{script}\n"));
     let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/gitconfig");
     let packs = team.path("packs");
-    let text =
-        format!("[include]\npath = {settings}\n[uploadpack]\nkeepAlive = 0\npackObjectsHook = {}\n", packs.display());
+    let text = format!(
+        "[include]\npath = {settings}\n[uploadpack]\nkeepAlive = {keep_alive}\npackObjectsHook = {}\n",
+        packs.display()
+    );
     std::fs::write(team.path("gitconfig"), text).expect("written");
 }
 
@@ -76,6 +84,19 @@ fn a_server_that_sends_no_pack(
     // The next one works.
     team.done("a", &["sync"]);
     assert_eq!(team.records_in("server.git", HISTORY), 2);
+}
+
+/// What only keeps the connection open is no progress.
+#[rstest]
+fn a_server_that_only_says_that_it_is_alive(#[values("auto", "git")] engine: &str) {
+    let team = team("3s");
+    with_packs(&team, "exec sleep 1000", 1);
+    team.reach_by("a", engine);
+    let output = run(&team, &["fetch"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(128), "{said}");
+    assert!(said.contains("has done nothing for 3 s"), "{said}");
+    nothing_is_left(&team);
 }
 
 #[rstest]
@@ -139,7 +160,7 @@ fn a_terminal_shows_who_is_waited_for() {
     team.done("a", &["remote", "add", "web", &url]);
     let line = format!("cd '{}'; exec {} fetch web", team.path("a").display(), program());
     let terminal = Terminal::start(&team.world, &line, |_| {});
-    terminal.wait_for("Fetching records, waiting for 'web'... ");
+    terminal.wait_for("Fetching records, waiting for 'web'...");
     terminal.wait_for("has done nothing for 4 s");
 }
 
@@ -155,4 +176,31 @@ fn more_than_is_allowed_does_not_arrive(#[values("auto", "git")] engine: &str) {
     nothing_is_left(&team);
     team.git("a", &["config", "--unset", "checkpoint.remote.max-fetch-size"]);
     team.done("a", &["fetch"]);
+}
+
+/// It is ended while it sends, also if the server says something all the time.
+#[test]
+fn what_is_too_much_is_ended_while_it_arrives() {
+    let team = team("2m");
+    let noise = "#!/bin/sh\n( while kill -0 $PPID 2>/dev/null; do echo working; sleep 0.02; done >&2 ) &\n\
+                 exec git-upload-pack \"$@\"\n";
+    write_script(&team.path("noise"), noise);
+    let sent = team.path("sent");
+    // Three megabytes, and then it goes on for longer than the test may take, with a little now and then.
+    let slow = format!(
+        "head -c 3000000 /dev/urandom | git -C '{0}' hash-object -w --stdin >/dev/null
+         {{ git -C '{0}' cat-file --batch-all-objects --batch-check='%(objectname)'; }} | git -C '{0}' pack-objects --stdout -q >'{1}.pack'
+         cat '{1}.pack'; n=0; while [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); echo $n >'{1}'; echo x; done",
+        team.path("server.git").display(),
+        sent.display()
+    );
+    with_packs(&team, &slow, 0);
+    team.git("a", &["config", "remote.origin.uploadpack", team.path("noise").to_str().expect("plain")]);
+    team.git("a", &["config", "checkpoint.remote.max-fetch-size", "1MiB"]);
+    let output = run(&team, &["fetch"]);
+    let said = described(&output);
+    assert!(said.contains("sends more than 1 MiB"), "{said}");
+    let sent = std::fs::read_to_string(&sent).ok().and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(0);
+    assert!(sent < 200, "all was waited for: {said}");
+    nothing_is_left(&team);
 }

@@ -24,11 +24,12 @@ use super::super::environment;
 use super::super::{Exit, call::Call, date, interrupt::Listening, list::List, output::printable};
 use super::{
     input::Key,
+    lines,
     loaded::Loaded,
     press::{Effect, Picked},
     ran::{Ran, Runner, Words},
     screen::Screen,
-    state::State,
+    state::{State, Text},
     typed,
     view::{self, Look},
     worker::{Done, Job, Worker},
@@ -314,6 +315,7 @@ impl Running<'_> {
                 self.searcher.give(Job::Search(text));
             }
             Effect::Plan(plan, words) => self.run(plan, Some(words)),
+            Effect::Agreed(text) => self.run_agreed(text),
             Effect::Run(words) => self.run(words, None),
             Effect::Outside(words) => {
                 let (runner, call) = (self.runner, self.call);
@@ -326,6 +328,17 @@ impl Running<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Runs the command of the plan `agreed`, unless its plan is another one by now: then that is shown.
+    fn run_agreed(&mut self, agreed: Text) {
+        let Some(then) = agreed.then else { return };
+        let now = (self.runner)(&agreed.words, self.call);
+        if lines::printed(&now.printed.to_str_lossy()) == agreed.lines {
+            return self.run(then, None);
+        }
+        self.show(agreed.words, Some(then), &now);
+        self.state.message = Some(("this has changed meanwhile: look at it once more".to_owned(), true));
     }
 
     fn run(&mut self, words: Words, then: Option<Words>) {

@@ -91,6 +91,11 @@ fn text(line: &line_diff::Line) -> String {
     if bytes.len() < line.content.len() { text + "..." } else { text }
 }
 
+/// Returns the lines of what a command has printed.
+pub(super) fn printed(text: &str) -> Vec<String> {
+    text.lines().map(|line| without_tabs(line.as_bytes())).collect()
+}
+
 /// Returns `bytes` as a terminal may have them, with blanks for tabs.
 pub(super) fn without_tabs(bytes: &[u8]) -> String {
     let mut text = String::new();

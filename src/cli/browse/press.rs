@@ -15,6 +15,8 @@ pub(super) enum Effect {
     Run(Words),
     /// Run the first command, the plan of the second one, and ask whether to run that.
     Plan(Words, Words),
+    /// Run the command of this plan, if the plan is still the same.
+    Agreed(Text),
     /// Leave the screen to the command while it runs.
     Outside(Words),
     Search(String),
@@ -91,8 +93,8 @@ impl State {
                     (true, _) => None,
                     (false, Key::Char('y')) => self.agree(),
                     (false, Key::Char('a')) if self.may_restore_all() => {
-                        let words = words::with_all(&self.restore()?);
-                        Some(Effect::Plan(words::plan_of(&words), words))
+                        let Mode::Text(Text { words, .. }) = &self.mode else { return None };
+                        Some(plan(words::with_all(&words::planned(words))))
                     }
                     _ => {
                         self.mode = Mode::Normal;
@@ -115,16 +117,15 @@ impl State {
         }
     }
 
-    /// Runs what the user was asked about.
+    /// Runs what the user was asked about, whatever is selected by now: the list may have been read again since.
     fn agree(&mut self) -> Option<Effect> {
-        let Mode::Text(Text { then: Some(then), .. }) = std::mem::replace(&mut self.mode, Mode::Normal) else {
-            return None;
-        };
+        let Mode::Text(text) = std::mem::replace(&mut self.mode, Mode::Normal) else { return None };
+        let then = text.then.as_ref()?;
         if self.picks.is_some() && then.first().is_some_and(|command| command == "restore") {
             let all = then.iter().any(|word| word == "--all");
-            return Some(Effect::Pick(Picked { id: self.row()?.id()?.to_string(), all }));
+            return Some(Effect::Pick(Picked { id: words::checkpoint(then)?, all }));
         }
-        Some(Effect::Run(then))
+        Some(Effect::Agreed(text))
     }
 
     /// Returns true if what is shown is the plan of a restore that leaves what others have changed.

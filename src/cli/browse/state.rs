@@ -334,7 +334,7 @@ impl State {
 
     /// Takes what the command `words` has printed. With `then`, it is the plan of that command.
     pub(super) fn ran(&mut self, words: Words, then: Option<Words>, printed: &str, is_failure: bool) {
-        let lines: Vec<String> = printed.lines().map(|line| lines::without_tabs(line.as_bytes())).collect();
+        let lines = lines::printed(printed);
         if then.is_none() && lines.len() <= 1 {
             let line = lines.into_iter().next().unwrap_or_else(|| "done".to_owned());
             self.message = Some((line, is_failure));

@@ -146,6 +146,18 @@ pub(super) fn plan_of(words: &[OsString]) -> Words {
     plan
 }
 
+/// Returns the command that `plan` is the plan of.
+pub(super) fn planned(plan: &[OsString]) -> Words {
+    let mut words = plan.to_vec();
+    words.remove(1);
+    words
+}
+
+/// Returns the checkpoint of `words`, a restore: the last word before the paths.
+pub(super) fn checkpoint(words: &[OsString]) -> Option<String> {
+    Some(words.split(|word| word == "--").next()?.last()?.to_str()?.to_owned())
+}
+
 /// Returns the command `words`, a restore, for all that differs.
 pub(super) fn with_all(words: &[OsString]) -> Words {
     let mut all = words.to_vec();

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{
-    super::{browse, call::Call},
+    super::{browse, call::Call, environment},
     Restore,
 };
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub(in crate::cli) const TO_PICK: &str = "";
 impl Restore {
     /// Returns true if the user is to pick the checkpoint.
     pub(in crate::cli) fn is_to_be_picked(&self) -> bool {
-        self.target.as_deref() == Some(TO_PICK) && browse::is_possible()
+        self.target.as_deref() == Some(TO_PICK) && browse::is_possible() && !environment::is_of_agent()
     }
 
     /// Returns the checkpoint that the user picks, after a look at what would be restored; none if none is picked.

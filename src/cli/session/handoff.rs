@@ -18,9 +18,12 @@ use crate::{
     ops::sessions,
 };
 
-/// By its first line, the next hand-off knows the file of one.
+/// The first line of a file with a hand-off: by it, the next hand-off knows the file.
+const MARK: &str = "<!-- git-checkpoint hand-off -->\n";
+
+/// What a hand-off is as a file.
 const FORM: Form =
-    Form { otherwise: "is no hand-off", is_one: |text| text.starts_with(b"# Hand-off of "), beginning: 256 };
+    Form { otherwise: "is no hand-off", is_one: |text| text.starts_with(MARK.as_bytes()), beginning: 256 };
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Handoff {
@@ -65,7 +68,7 @@ impl Handoff {
         if self.json {
             call.out.json(&json!({ "version": 1, "to": self.to, "characters": text.chars().count(), "text": text }))?;
         } else if let Some(target) = target {
-            let path = target.write_text(&text)?;
+            let path = target.write_text(&format!("{MARK}{text}"))?;
             call.out.note(&format!("written to '{}'", printable(path.as_os_str().as_encoded_bytes())))?;
         } else {
             call.out.text(&text)?;

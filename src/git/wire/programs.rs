@@ -7,7 +7,6 @@ use std::{
     os::unix::ffi::OsStringExt as _,
     path::Path,
     process::{Command, Stdio},
-    sync::Arc,
 };
 
 use bstr::ByteSlice as _;
@@ -91,6 +90,6 @@ impl Repo {
 
     /// Returns the patience with a program that carries a connection.
     fn patience(&self) -> Patience {
-        Patience::with_pipes(self.interrupt.limits(), Arc::clone(&self.counter))
+        Patience::with_pipes(self.interrupt.limits())
     }
 }

@@ -52,10 +52,11 @@ impl Reader<'_> {
         Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
     }
 
-    /// Returns true if a shallow clone begins at `commit`, so that its parent is not here.
+    /// Returns true if a shallow clone begins at `commit`: git does not go to its parent, even if that is here.
     fn begins_shallow(&self, commit: ObjectId) -> Result<bool> {
-        let lacks = |parents: Vec<ObjectId>| parents.first().is_some_and(|parent| !self.repo.has_object(*parent));
-        Ok(self.repo.is_shallow() && lacks(self.repo.written_parents_of(commit)?))
+        Ok(self.repo.is_shallow()
+            && self.repo.parents_of(commit)?.is_empty()
+            && !self.repo.written_parents_of(commit)?.is_empty())
     }
 
     /// Returns true if this repository recorded agents' work when the lines of `commit` were written. If git has copied or amended

@@ -125,7 +125,7 @@ fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
     if paths.is_empty() {
         Ok(Vec::new())
     } else {
-        repo.commits_touching(&paths, &excluded(), MOST_PATCHES.min(MOST_COMMITS))
+        repo.commits_touching(&paths, &[], &excluded(), MOST_PATCHES.min(MOST_COMMITS))
     }
 }
 

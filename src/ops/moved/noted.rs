@@ -63,7 +63,7 @@ fn picked(
     let mut found = Vec::new();
     // If the file has another name by now, no such commit touches it.
     for paths in [paths.as_slice(), &[]] {
-        for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
+        for commit in repo.commits_touching(paths, &[], &exclude, MOST_PICKED)? {
             let has_message = message.is_of(repo.message_of(commit)?.as_bytes());
             let is_picked = |path: &BString| staged.contains_key(path) || in_conflict.contains(&path.as_slice());
             if has_message && is_everywhere(repo, trees, commit, is_picked)? {

@@ -74,17 +74,18 @@ fn commits_touching(repo: &Repo, changes: &[Change], tips: &[ObjectId]) -> Resul
             break;
         }
         let paths: Vec<&BStr> = names.iter().map(|name| name.as_bstr()).collect();
-        let mut found = repo.commits_touching_each(&paths, tips, &exclude, MOST_TOUCHING)?;
         let mut former = Vec::new();
-        if names.len() <= MOST_NAMES {
+        let found = if names.len() <= MOST_NAMES {
+            let found = repo.commits_touching_each(&paths, tips, &exclude, MOST_TOUCHING)?;
             for (commit, touched) in &found {
                 former.extend(former_names(repo, *commit, touched)?);
             }
+            found.into_iter().map(|(commit, _)| commit).collect()
         } else {
             // This bounds how many records are read.
-            found.truncate(MOST_NAMES * MOST_TOUCHING);
-        }
-        for (commit, _) in found {
+            repo.commits_touching(&paths, tips, &exclude, MOST_NAMES * MOST_TOUCHING)?
+        };
+        for commit in found {
             if commits.iter().all(|(known, _)| *known != commit) {
                 commits.push((commit, touches));
             }

@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
-        patience::is_stalled,
+        patience::{is_stalled, is_too_much},
         received::{Basis, Received},
         refs::RefUpdate,
     },
@@ -58,6 +58,9 @@ pub(crate) struct RefusedCheckpoint {
     pub(crate) name: String,
     /// Why it is refused.
     pub(crate) why: String,
+    /// What to do if nothing is wrong with it, but with a setting here.
+    #[serde(skip)]
+    pub(crate) hint: Option<String>,
 }
 
 /// A checkpoint that a remote lists, and that is not here.
@@ -254,6 +257,7 @@ impl Fetching<'_> {
     fn refuse(&mut self, new: &New, error: &Error) {
         let why: Vec<String> = std::iter::once(error.message().to_owned()).chain(error.causes()).collect();
         let why = why.join(": ").lines().collect::<Vec<_>>().join("; ");
-        self.refused.push(RefusedCheckpoint { id: new.id, name: new.name.clone(), why });
+        let hint = error.hint().filter(|_| is_too_much(error)).map(str::to_owned);
+        self.refused.push(RefusedCheckpoint { id: new.id, name: new.name.clone(), why, hint });
     }
 }

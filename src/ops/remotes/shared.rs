@@ -22,6 +22,8 @@ pub(super) const LARGEST: u64 = 1 << 30;
 /// More than this many files, or directories in each other, are in no worktree.
 const MOST_FILES: usize = 2_000_000;
 const DEEPEST: usize = 200;
+/// How many bytes all files of a checkpoint may have, those included that the commit which it stands on has: a disk may be full before.
+const MOST_BYTES: u64 = 32 << 30;
 const TOO_MANY: &str = "there are too many files or directories";
 /// No id and path of a file on a disk need more.
 pub(super) const LONGEST_PATH: usize = 8 << 10;
@@ -47,11 +49,13 @@ pub(super) struct Checks<'r> {
     seen: HashMap<ObjectId, Below>,
     /// How many files and directories the checkpoint has so far.
     files: usize,
+    /// How many bytes these files have.
+    bytes: u64,
 }
 
 impl<'r> Checks<'r> {
     pub(super) fn new(repo: &'r Repo) -> Self {
-        Self { repo, seen: HashMap::new(), files: 0 }
+        Self { repo, seen: HashMap::new(), files: 0, bytes: 0 }
     }
 
     /// Checks that the commit `commit` carries the checkpoint `id`.
@@ -60,7 +64,7 @@ impl<'r> Checks<'r> {
     /// As [`check`].
     pub(super) fn check(&mut self, commit: ObjectId, id: ObjectId) -> Result<()> {
         refuse_foreign(self.repo, commit, id)?;
-        self.files = 0;
+        (self.files, self.bytes) = (0, 0);
         self.tree(self.repo.tree_of_commit(commit)?, &BString::default(), 0).map(drop)
     }
 }
@@ -114,17 +118,26 @@ struct Below {
     files: usize,
     /// How many directories in each other.
     height: usize,
+    /// How many bytes all files have.
+    bytes: u64,
 }
 
 impl Checks<'_> {
+    /// Counts `bytes` of what is at `path`.
+    fn add_bytes(&mut self, bytes: u64, path: &BString) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MOST_BYTES { Err(foreign(path, "all files together are too large")) } else { Ok(()) }
+    }
+
     fn tree(&mut self, id: ObjectId, path: &BString, depth: usize) -> Result<Below> {
         if let Some(below) = self.seen.get(&id).copied() {
             self.files = self.files.saturating_add(below.files);
             let is_too_much = self.files > MOST_FILES || depth + below.height > DEEPEST;
+            self.add_bytes(below.bytes, path)?;
             return if is_too_much { Err(foreign(path, TOO_MANY)) } else { Ok(below) };
         }
         self.repo.check_interrupt()?;
-        let (first, mut height) = (self.files, 0);
+        let (first, first_bytes, mut height) = (self.files, self.bytes, 0);
         let mut before: Option<BString> = None;
         for entry in self.repo.read_tree(id)? {
             let mut full = path.clone();
@@ -153,10 +166,11 @@ impl Checks<'_> {
                 if size > LARGEST_FILE {
                     return Err(foreign(&full, "it is too large"));
                 }
+                self.add_bytes(size, &full)?;
             }
             before = Some(entry.name);
         }
-        let below = Below { files: self.files - first, height };
+        let below = Below { files: self.files - first, height, bytes: self.bytes - first_bytes };
         self.seen.insert(id, below);
         Ok(below)
     }

@@ -12,7 +12,7 @@ use crate::{
     state::{
         self, failpoint,
         removed::{is_of_two_mounts, move_directory},
-        rounds::{self, Place, Round},
+        rounds::{self, Phase, Place, Round},
     },
 };
 
@@ -43,18 +43,22 @@ pub(super) fn chosen(context: &Context, round: &Round, to: &Path) -> Result<Path
         return Err(scratch::not_a_folder(&chosen));
     }
     let is_git = |part: std::path::Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
-    if chosen.starts_with(context.repo.common_dir()) || chosen.components().any(is_git) {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_ours = |directory: &Path| chosen.starts_with(real(directory));
+    if is_ours(context.repo.common_dir()) || is_ours(context.repo.git_dir()) || chosen.components().any(is_git) {
         return Err(Error::refused(format!("'{}' is in a directory of git's own", chosen.display()))
             .with_hint("name a directory elsewhere with '--to'"));
     }
-    let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-    let is_of_round = |place: &Place| {
+    let works_there = |place: &Place| {
         let places = [place.path.as_ref(), place.scratch.as_ref()];
-        places.into_iter().flatten().any(|path| chosen.starts_with(real(path)))
+        places.into_iter().flatten().any(|path| is_ours(path))
     };
-    if round.places.iter().any(is_of_round) {
+    let rounds = rounds::all(context.repo.common_dir())?.sound;
+    let others = rounds.iter().filter(|other| other.id != round.id && other.phase != Phase::Ended);
+    if let Some(other) = [round].into_iter().chain(others).find(|it| it.places.iter().any(works_there)) {
         return Err(Error::refused(format!(
-            "the round works in '{}': the round's end would take the archive along",
+            "the round '{}' works in '{}': its end would take the archive along",
+            other.id,
             chosen.display()
         ))
         .with_hint("name a directory elsewhere with '--to'"));

@@ -52,6 +52,36 @@ fn a_cherry_pick_of_a_range() {
     world.is_whole();
 }
 
+/// Names may be of blanks alone, and of what git prints beside them.
+#[rstest::rstest]
+#[case::blanks(" /x")]
+#[case::blanks_and_an_id(" /0123456789012345678901234567890123456789")]
+#[case::a_dash("-/x")]
+fn a_cherry_pick_without_a_commit_of_a_strange_name(#[case] path: &str) {
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.agent_commit("d", path);
+    world.git(&["checkout", "-q", "main"]);
+    world.human_commit("hand");
+    world.git(&["cherry-pick", "-n", "work~1", "work"]);
+    world.git(&["commit", "-qm", "two at once"]);
+    is(&world, "HEAD", &["c", "d"]);
+    assert!(world.message("HEAD").contains("Checkpoint: "), "{}", world.message("HEAD"));
+    world.is_whole();
+}
+
+/// One file that many commits change keeps none of another one from being found.
+#[test]
+fn a_file_that_is_changed_in_each_commit_hides_no_other() {
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.sh("for n in $(seq 320); do echo $n >busy; git add busy; git commit -qm $n; done");
+    world.git(&["checkout", "-q", "main"]);
+    world.sh("git checkout work -- busy; git cherry-pick -n work~320 work~322; git commit -qm 'with it'");
+    is(&world, "HEAD", &["a", "c"]);
+    world.is_whole();
+}
+
 #[test]
 fn a_cherry_pick_without_a_commit() {
     let world = world();

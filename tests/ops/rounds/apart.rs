@@ -87,9 +87,9 @@ fn experiments_go_nowhere_else() {
         ("../nowhere/deep", "x", "cannot find the directory of '../nowhere/deep'"),
         (".git", "x", "is in a directory of git's own"),
         (".git/hooks", "x", "is in a directory of git's own"),
-        (&inside, "x", "the round works in"),
-        (&deeper, "x", "the round works in"),
-        (scratch, "x", "the round works in"),
+        (&inside, "x", "works in '"),
+        (&deeper, "x", "works in '"),
+        (scratch, "x", "works in '"),
         ("../elsewhere", "../x", "is not a plain name"),
         ("../elsewhere", "a/b", "is not a plain name"),
         ("../elsewhere", "", "is not a plain name"),
@@ -98,6 +98,25 @@ fn experiments_go_nowhere_else() {
         assert!(!output.status.success() && said(&output).contains(what), "{to}: {}", said(&output));
         assert_eq!(everything(&world), before, "{to}");
     }
+}
+
+/// Neither git's own directory nor the worktree of another round may have it, wherever they are.
+#[test]
+fn an_archive_is_neither_in_a_bare_repository_nor_where_another_round_works() {
+    let world = World::with_commit();
+    world.sh("git clone -q --bare . ../bare.git; git -C ../bare.git worktree add -q ../linked main");
+    let start =
+        |agent: &str| world.json(&["-C", "../linked", "round", "start", "--context", ".", "--agent", agent, "--json"]);
+    let (round, other) = (start("a"), start("b"));
+    fs::write(format!("{}/note", field(&round, "scratch")), "idea\n").expect("writable");
+    let id = round["round"].as_str().expect("it has an id");
+    let inside = format!("{}/kept", field(&other, "path"));
+    for (to, what) in [("../bare.git/refs", "is in a directory of git's own"), (&inside, "works in '")] {
+        let output = world.checkpoint(&["-C", "../linked", "round", "archive", id, "--to", to]);
+        assert!(!output.status.success() && said(&output).contains(what), "{to}: {}", said(&output));
+        assert!(fs::exists(format!("{}/note", field(&round, "scratch"))).expect("it can be looked at"));
+    }
+    world.git(&["-C", "../bare.git", "log", "--all"]);
 }
 
 #[test]

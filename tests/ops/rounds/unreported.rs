@@ -8,7 +8,7 @@ use crate::support::World;
 
 /// Returns the owner and the session of each line of `file` at `revision`.
 fn authors(world: &World, revision: &str, file: &str) -> Vec<(String, String)> {
-    let blamed = world.json(&["blame", "--json", revision, "--", file]);
+    let blamed = world.json(&["blame", "--rev", revision, "--json", file]);
     let each = |lines: &Value| {
         let word = |name: &str| lines[name].as_str().unwrap_or_default().to_owned();
         let count = lines["end"].as_u64().zip(lines["start"].as_u64()).map_or(0, |(end, start)| end - start + 1);

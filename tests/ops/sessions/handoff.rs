@@ -115,13 +115,15 @@ fn a_briefing_is_written_to_a_file_of_its_own() {
     let name = file.to_str().expect("plain");
     handoff(&desk, &["a", "-o", name]);
     let text = fs::read_to_string(&file).expect("it is there");
-    assert_eq!(text, handoff(&desk, &["a"]));
+    assert_eq!(text, format!("<!-- git-checkpoint hand-off -->\n{}", handoff(&desk, &["a"])));
     handoff(&desk, &["a", "--to", "gemini", "-o", name]);
-    fs::write(&file, "mine\n").expect("writable");
-    let output = desk.ours(&["session", "handoff", "a", "-o", name]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains("exists already and is no hand-off"), "{said}");
-    assert_eq!(fs::read_to_string(&file).expect("it is there"), "mine\n");
+    for mine in ["mine\n", "# Hand-off of my shifts to Bob\n"] {
+        fs::write(&file, mine).expect("writable");
+        let output = desk.ours(&["session", "handoff", "a", "-o", name]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("exists already and is no hand-off"), "{said}");
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), mine);
+    }
     handoff(&desk, &["a", "-f", "-o", name]);
     assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
 }

@@ -154,7 +154,8 @@ fn a_plan_is_asked_about() {
         assert!(matches!(state.mode, Mode::Normal));
     }
     assert_eq!(state.press(Key::Char('j')), None);
-    assert_eq!(state.press(Key::Char('y')), Some(Effect::Run(words)));
+    let Some(Effect::Agreed(agreed)) = state.press(Key::Char('y')) else { panic!("it was asked") };
+    assert_eq!((agreed.then, agreed.lines), (Some(words), vec!["would write a".to_owned(), "hint: x".to_owned()]));
 }
 
 #[test]
@@ -294,6 +295,25 @@ fn what_is_picked_was_agreed_to() {
     // Git asks about each hunk.
     state.picks = Some(vec!["--patch".into()]);
     assert_eq!(state.press(Key::Enter), Some(picked(false)));
+}
+
+/// While a plan is shown, the list may be read again, and another checkpoint come to the selected row.
+#[test]
+fn a_plan_stays_that_of_its_checkpoint() {
+    let mut state = State::new(Vec::new(), Some(Vec::new()), BString::default());
+    let rows = state.authors.rows(entry(1, None, "x"));
+    state.add(rows);
+    let Some(Effect::Plan(plan, words)) = state.press(Key::Enter) else { panic!("it has a plan") };
+    state.ran(plan.clone(), Some(words.clone()), "would write a\n", false);
+    state.restart();
+    assert_eq!(state.press(Key::Char('y')), Some(picked(false)), "no row is there yet");
+    let rows = state.authors.rows(entry(2, None, "y"));
+    state.add(rows);
+    state.ran(plan.clone(), Some(words), "would write a\n", false);
+    assert_eq!(state.press(Key::Char('y')), Some(picked(false)), "another row is there");
+    state.ran(plan, None, "kept     a\nhint: x\n", true);
+    let Some(Effect::Plan(_, words)) = state.press(Key::Char('a')) else { panic!("it has a plan") };
+    assert_eq!(text(&words), format!("restore --all {}", id(1)));
 }
 
 #[test]
