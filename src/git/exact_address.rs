@@ -21,6 +21,7 @@ use crate::{
     model::{
         address::without_userinfo,
         path_text::{printable, shell_word},
+        refname,
     },
 };
 
