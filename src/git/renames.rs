@@ -3,9 +3,9 @@
 //!
 //! Similarity is computed as in git, so that both find the same pairs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::Repo;
@@ -53,6 +53,15 @@ impl Repo {
         }
     }
 
+    /// Returns `changes` with pairs of a deleted and an added path joined if they have equal content, and are not empty.
+    pub(super) fn equal_renames(&self, mut changes: Vec<Change>) -> Vec<Change> {
+        let empty = ObjectId::empty_blob(self.object_hash());
+        changes.retain(|change| change.before.or(change.after).is_some_and(|leaf| leaf.id != empty));
+        let mut search = Search::new(self, changes);
+        search.match_equal();
+        search.finish()
+    }
+
     /// Returns the changes with renames, and false if the search for similar content was left out.
     fn renames_within(&self, changes: Vec<Change>, limit: usize) -> Result<(Vec<Change>, bool)> {
         let mut search = Search::new(self, changes);
@@ -68,40 +77,6 @@ impl Repo {
             search.match_similar()?;
         }
         Ok((search.finish(), is_whole))
-    }
-
-    /// Returns which files, new in `changes`, were renamed from those of `former`, files with the content that they had: the new
-    /// names, and the index of the former one.
-    ///
-    /// A file of `former` may still be there. If it has other content in `changes`, that competes with the new files: where
-    /// another file has taken its place, one of these is more similar.
-    pub(crate) fn find_renamed(
-        &self,
-        former: &[(BString, ObjectId)],
-        changes: impl IntoIterator<Item = Change>,
-    ) -> Result<HashMap<BString, usize>> {
-        let names: HashSet<&BString> = former.iter().map(|(path, _)| path).collect();
-        let mut has_new = false;
-        let target = |Change { path, before, after, .. }: Change| {
-            has_new |= before.is_none() && !names.contains(&path);
-            (before.is_none() || names.contains(&path)).then(|| Change::between(path, None, after)).flatten()
-        };
-        let mut ends: Vec<Change> = changes.into_iter().filter_map(target).collect();
-        if !has_new {
-            return Ok(HashMap::new());
-        }
-        // The last component of the path counts when two files are equally similar.
-        let leaf = |id| Some(Leaf { id, mode: Mode::File });
-        let source = |(at, (path, id)): (usize, &(BString, ObjectId))| {
-            Change::between(format!("{at}/{path}").into(), leaf(*id), None)
-        };
-        ends.extend(former.iter().enumerate().filter_map(source));
-        ends.sort_by(|one, other| one.path.cmp(&other.path));
-        let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
-        let renamed = |change: Change| Some((change.path, index(&change.old_path?)?));
-        let mut found: HashMap<BString, usize> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
-        found.retain(|path, at| former[*at].0 != *path);
-        Ok(found)
     }
 
     /// Returns the limit that `key` names, if it does; 0 means that there is none.

@@ -8,6 +8,7 @@ use gix::ObjectId;
 use super::{commit::Reader, recorded::Recorded};
 use crate::{
     error::Result,
+    git::new_names::{By, Old},
     model::change::{Change, Leaf},
 };
 
@@ -43,7 +44,7 @@ impl Reader<'_> {
                 if let Some(blob) = file.blob
                     && repo.find_leaf(tree_id, path.as_bstr())?.is_none_or(|leaf| leaf.id != blob)
                 {
-                    left.push((path.clone(), blob));
+                    left.push(Old::of_blob(path.clone(), blob));
                 }
             }
             let parent_tree_id = match repo.parents_of(commit)?.first() {
@@ -56,8 +57,8 @@ impl Reader<'_> {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
                 change.before = change.before.filter(|_| !record.has_left(known));
             }
-            let found = repo.find_renamed(&left, changes)?.into_iter();
-            entry.insert(found.map(|(path, at)| (path, left[at].0.clone())).collect());
+            let found = repo.new_names(&left, &changes, By::Git, |change| change.before.is_none())?.into_iter();
+            entry.insert(found.filter_map(|it| Some((it.path, it.old_path?))).collect());
         }
         Ok(&self.renamed[&(record.id, commit)])
     }
@@ -79,7 +80,7 @@ impl Reader<'_> {
                 if let Some(blob) = file.blob.filter(|blob| repo.has_object(*blob))
                     && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
                 {
-                    gone.push((path.clone(), blob));
+                    gone.push(Old::of_blob(path.clone(), blob));
                 }
             }
             let parent = repo.parents_of(commit)?.first().copied().filter(|_| !gone.is_empty());
@@ -87,10 +88,11 @@ impl Reader<'_> {
                 Some(parent) => repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)?,
                 None => Vec::new(),
             };
-            // The search is for new files.
+            // What they were before is a version of the same file.
             let known = changes.into_iter().filter(|change| change.before.is_some());
-            let found = repo.find_renamed(&gone, known.map(|change| Change { before: None, ..change }))?.into_iter();
-            entry.insert(found.map(|(path, at)| (path, gone[at].0.clone())).collect());
+            let known: Vec<Change> = known.map(|change| Change { before: None, ..change }).collect();
+            let found = repo.new_names(&gone, &known, By::Git, |_| true)?.into_iter();
+            entry.insert(found.filter_map(|it| Some((it.path, it.old_path?))).collect());
         }
         Ok(self.changed[&(record.id, commit)].get(path).cloned())
     }

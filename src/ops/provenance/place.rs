@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::Repo,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
     model::{
         attribution::{
             FileOwnership, Owner, Span,
@@ -89,7 +92,7 @@ pub(super) fn records_found_at(
     let renames = if may_be_renamed { repo.detect_renames(new.clone())? } else { Vec::new() };
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
-    let moved_to = renamed(repo, &left_out, new.clone())?;
+    let moved_to = renamed(repo, &left_out, &new)?;
     let gone: Vec<_> = all.iter().flat_map(|(work, _)| work.gone(repo)).collect();
     let changed = changed_names(repo, &gone, &new)?;
     let (mut found, mut gained) = (Vec::new(), None);
@@ -144,8 +147,7 @@ pub(super) type Renamed = BTreeMap<BString, Vec<Leaf>>;
 
 /// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new
 /// files, and files that had the same content before. One search for all files reads `changes` once.
-pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -> Result<Renamed> {
-    let now: HashMap<BString, Leaf> = changes.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Renamed> {
     let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
     let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
     let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
@@ -153,11 +155,11 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
     // only have changed, so it comes first.
     let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
     let mut found = Vec::new();
-    for (is_replaced, changes) in [(false, new), (true, changes)] {
+    for (is_replaced, changes) in [(false, new.as_slice()), (true, changes)] {
         let left_out = left_out.iter().filter(|it| it.is_replaced == is_replaced);
-        let former: Vec<_> = left_out.map(|it| (it.path.clone(), it.after)).collect();
-        let renamed = repo.find_renamed(&former, changes)?.into_iter();
-        found.extend(renamed.filter_map(|(path, at)| Some((former[at].0.clone(), *now.get(&path)?))));
+        let old: Vec<Old> = left_out.map(|it| Old::of_blob(it.path.clone(), it.after)).collect();
+        let renamed = repo.new_names(&old, changes, By::Git, |change| change.before.is_none())?.into_iter();
+        found.extend(renamed.filter_map(|it| Some((it.old_path?, it.after?))));
     }
     let mut renamed = Renamed::new();
     changed.chain(found).for_each(|(path, leaf)| renamed.entry(path).or_default().push(leaf));
@@ -169,16 +171,16 @@ type Changed = BTreeMap<BString, (Option<Leaf>, Leaf)>;
 
 /// Returns the files of `changes` that HEAD has, too, and that are those of `gone` under another name: a revert brings work back in a
 /// file that was renamed since.
-fn changed_names(repo: &Repo, gone: &[(BString, ObjectId)], changes: &[Change]) -> Result<Changed> {
-    let known = || changes.iter().filter(|change| change.before.is_some());
-    if gone.is_empty() || known().next().is_none() {
+fn changed_names(repo: &Repo, gone: &[Old], changes: &[Change]) -> Result<Changed> {
+    if gone.is_empty() {
         return Ok(Changed::new());
     }
-    // The search is for new files.
-    let found = repo.find_renamed(gone, known().map(|change| Change { before: None, ..change.clone() }))?;
-    let named =
-        known().filter_map(|change| Some((gone[*found.get(&change.path)?].0.clone(), (change.before, change.after?))));
-    Ok(named.collect())
+    let known: BTreeMap<&BString, Leaf> = changes.iter().filter_map(|it| Some((&it.path, it.before?))).collect();
+    // What they were before is a version of the same file.
+    let now = changes.iter().filter(|change| change.before.is_some());
+    let now: Vec<Change> = now.map(|change| Change { before: None, ..change.clone() }).collect();
+    let found = repo.new_names(gone, &now, By::Git, |_| true)?.into_iter();
+    Ok(found.filter_map(|it| Some((it.old_path?, (known.get(&it.path).copied(), it.after?)))).collect())
 }
 
 /// The work of sessions and unknown authors in a record.
@@ -222,10 +224,11 @@ impl RecordedWork {
     }
 
     /// Returns the files that the place does not have, with the content that the work left in them.
-    fn gone(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
+    fn gone(&self, repo: &Repo) -> Vec<Old> {
         let is_gone = |file: &&RecordFile| self.leaves.get(&file.path).copied().flatten().is_none();
-        let left = self.files.iter().filter(is_gone).filter_map(|file| Some((file.path.clone(), file.after?)));
-        left.filter(|(_, after)| repo.has_object(*after)).collect()
+        let left = self.files.iter().filter(is_gone).filter_map(|file| Some((file, file.after?)));
+        let left = left.filter(|(_, after)| repo.has_object(*after));
+        left.map(|(file, after)| Old::of_blob(file.path.clone(), after)).collect()
     }
 
     /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
