@@ -2,7 +2,7 @@
 //!
 //! Every question after the new name of a file is asked here. It differs in which files are sought, and in which may be one of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -56,7 +56,8 @@ impl Repo {
     /// accepts, and to those that have the name of another old file now.
     ///
     /// What may not have been renamed at all competes with that: the file that has the name of an old one now, with other content, and
-    /// what was at the path of a target before.
+    /// what was at the path of a target before. A file that still has its name, with the same content or with similar one, was not
+    /// renamed, unless another old file has come there: what is like it elsewhere is a copy.
     pub(crate) fn new_names(
         &self,
         old: &[Old],
@@ -64,22 +65,27 @@ impl Repo {
         by: By,
         is_target: impl Fn(&Change) -> bool,
     ) -> Result<Vec<Change>> {
-        if old.is_empty() {
-            return Ok(Vec::new());
-        }
+        let there: HashMap<&BString, Leaf> = if old.is_empty() {
+            HashMap::new()
+        } else {
+            now.iter().filter_map(|it| Some((&it.path, it.after?))).collect()
+        };
+        let is_unchanged = |old: &&Old| there.get(&old.path).is_some_and(|leaf| leaf.id == old.leaf.id);
+        let (unchanged, old): (Vec<&Old>, Vec<&Old>) = old.iter().partition(is_unchanged);
         let names: HashSet<&BString> = old.iter().map(|old| &old.path).collect();
+        let kept: HashSet<&BString> = unchanged.iter().map(|old| &old.path).collect();
         let (mut ends, mut sources, mut has_target) = (Vec::new(), Vec::new(), false);
-        for change in now.iter().filter(|change| change.after.is_some()) {
-            let has_old_name = names.contains(&change.path);
-            if !has_old_name && is_target(change) {
-                has_target = true;
+        for change in now.iter().filter(|change| change.after.is_some() && !kept.contains(&change.path)) {
+            let (has_old_name, is_target) = (names.contains(&change.path), is_target(change));
+            if !has_old_name && is_target {
                 sources.extend(change.before.filter(|_| change.old_path.is_none()).map(|leaf| (&change.path, leaf)));
             } else if !has_old_name {
                 continue;
             }
+            has_target |= is_target;
             ends.extend(Change::between(change.path.clone(), None, change.after));
         }
-        if !has_target {
+        if !has_target || old.is_empty() {
             return Ok(Vec::new());
         }
         // Of equal files, those that may not have been renamed come first.
@@ -94,11 +100,24 @@ impl Repo {
             let old = old.get(at.checked_sub(first_old)?).filter(|old| old.path != change.path)?;
             Some(Change { old_path: Some(old.path.clone()), ..change })
         };
-        let found = match by {
-            By::Git => self.detect_renames(ends)?,
-            By::Whole => self.equal_renames(ends),
-        };
-        Ok(found.into_iter().filter_map(renamed).collect())
+        if by == By::Whole {
+            return Ok(self.equal_renames(ends).into_iter().filter_map(renamed).collect());
+        }
+        let mut found: Vec<Change> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
+        let mut copies = Vec::new();
+        for Change { path, old_path, before, .. } in &found {
+            let Some(name) = old_path.as_ref().filter(|name| found.iter().all(|other| other.path != **name)) else {
+                continue;
+            };
+            let ends = [(*before, None), (None, there.get(name).copied())];
+            let ends =
+                ends.into_iter().filter_map(|(before, after)| Change::between(name.clone(), before, after)).collect();
+            if self.detect_renames(ends)?.iter().any(|it| it.old_path.is_some()) {
+                copies.push(path.clone());
+            }
+        }
+        found.retain(|change| !copies.contains(&change.path));
+        Ok(found)
     }
 }
 
@@ -132,6 +151,12 @@ mod tests {
     #[case::the_other_file_had_the_same("n abcd", "m abcd wxyz, o - abcd", By::Git, ALL, "")]
     #[case::by_turns("n abcd, p wxyz", "n - wxyz, m - abcd", By::Git, NEW, "n>m p>n")]
     #[case::two_versions("n abcd, n wxyz", "m - wxyz, o - abcd", By::Git, NEW, "n>m n>o")]
+    #[case::exchanged("n abcd, p wxyz", "n - wxyz, p - abcd", By::Git, ALL, "p>n n>p")]
+    #[case::by_turns_and_similar("n abcdefgh, p abcdewxyz", "m - abcdefgh, n - abcdewxyz", By::Git, NEW, "n>m p>n")]
+    #[case::copied("n abcd", "m - abcd, n* - abcd", By::Git, NEW, "")]
+    #[case::copied_and_edited("n abcd", "m - abcd, n - abcx", By::Git, NEW, "")]
+    #[case::copied_and_both_edited("n abcdef", "m - abcdex, n - abcxyz", By::Git, NEW, "")]
+    #[case::two_versions_and_one_is_there("n abcd, n abxy", "m - abcd, n - abxy", By::Git, NEW, "")]
     #[case::two_equal_files("n abcd, p abcd", "m - abcd, d/p - abcd", By::Whole, NEW, "p>d/p n>m")]
     fn new_names(
         #[case] old: &str,

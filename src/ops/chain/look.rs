@@ -128,7 +128,7 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
         return Ok(());
     }
     let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
-    let renamed = gone_since(repo, shadow, &seen, objects, |_| true)?.into_iter();
+    let renamed = gone_since(repo, shadow, &seen, objects)?.into_iter();
     paths.extend(renamed.filter_map(|change| change.old_path));
     Ok(())
 }
@@ -148,26 +148,20 @@ pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, s
         return Ok(());
     }
     let (seen, objects) = look_at_all(worktree, &shadow)?;
-    let renamed = gone_since(repo, &shadow, &seen, objects, |change| change.before.is_none())?.into_iter();
+    let renamed = gone_since(repo, &shadow, &seen, objects)?.into_iter();
     let new = renamed.filter(|change| change.old_path.as_ref().is_some_and(|old_path| gone.contains(&old_path)));
     let new: Vec<BString> = new.map(|change| change.path).collect();
     paths.extend(new);
     Ok(())
 }
 
-/// Returns the renames from files that are gone since the last checkpoint to those that `is_target` accepts.
-fn gone_since(
-    repo: &Repo,
-    shadow: &Shadow,
-    seen: &Seen,
-    objects: NewObjects<'_>,
-    is_target: impl Fn(&Change) -> bool,
-) -> Result<Vec<Change>> {
+/// Returns the renames from files that are gone since the last checkpoint.
+fn gone_since(repo: &Repo, shadow: &Shadow, seen: &Seen, objects: NewObjects<'_>) -> Result<Vec<Change>> {
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
     // The search for renames reads these objects. The save writes those that it needs once more.
     drop(objects.write()?);
     let gone: Vec<Old> = changes.iter().filter(|change| change.after.is_none()).filter_map(Old::before).collect();
-    repo.new_names(&gone, &changes, By::Git, is_target)
+    repo.new_names(&gone, &changes, By::Git, |_| true)
 }
 
 /// Returns true if there is nothing at `path`.

@@ -53,11 +53,8 @@ fn renamed_or_wanted(
     former: &mut BTreeSet<BString>,
 ) -> Result<(Vec<Change>, Vec<Change>)> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    // Two files may have exchanged their names.
-    let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
-    let is_replaced = |it: &&Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
-    let replaced: BTreeSet<BString> = changes.iter().filter(is_replaced).map(|change| change.path.clone()).collect();
-    let is_new = |change: &Change| change.before.is_none() || replaced.contains(&change.path);
+    let before = leaves_before(&changes);
+    let is_new = |change: &Change| is_new(change, &before);
     let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
@@ -66,8 +63,7 @@ fn renamed_or_wanted(
     if !(has_new || may_be_onto) || gone > MOST_GONE {
         return Ok(changes.into_iter().partition(|change| is_asked(&change.path, former)));
     }
-    former.extend(replaced);
-    let mut renamed = renamed(repo, &changes, &|change| change.before.is_none() && is_asked(&change.path, former))?;
+    let mut renamed = renamed(repo, &changes, &|change| is_asked(&change.path, former))?;
     let sources: BTreeSet<BString> = renamed.values().filter_map(|change| change.old_path.clone()).collect();
     // Other content may have taken the name of such a file.
     former.extend(sources.iter().cloned());
@@ -90,19 +86,42 @@ fn renamed_or_wanted(
     Ok((taken, others))
 }
 
-/// Returns the renames to those new files of `changes` that `is_target` accepts, by their new names. They were deleted, or had
-/// other content put in their place.
-fn renamed(repo: &Repo, changes: &[Change], is_target: &dyn Fn(&Change) -> bool) -> Result<HashMap<BString, Change>> {
+/// Returns true if `change` makes a file, or leaves one with the content that another file had `before`: two files may have exchanged
+/// their names.
+fn is_new(change: &Change, before: &HashSet<Leaf>) -> bool {
+    change.before.is_none() || change.after.is_some_and(|after| before.contains(&after))
+}
+
+/// Returns what the files had before `changes`.
+fn leaves_before(changes: &[Change]) -> HashSet<Leaf> {
+    changes.iter().filter_map(|change| change.before).collect()
+}
+
+/// Returns the renames among `changes`, all changes of a step, to those new files that `is_asked` accepts, by their new names. What they
+/// come from was deleted, or has other content under its name now. If that was renamed, too, its own rename is among them.
+pub(super) fn renamed(
+    repo: &Repo,
+    changes: &[Change],
+    is_asked: &dyn Fn(&Change) -> bool,
+) -> Result<HashMap<BString, Change>> {
+    let before = leaves_before(changes);
+    let is_target = |change: &Change| is_new(change, &before) && is_asked(change);
+    if !changes.iter().any(is_target) {
+        return Ok(HashMap::new());
+    }
+    let after: HashSet<Leaf> = changes.iter().filter_map(|change| change.after).collect();
     let is_changed = |change: &Change| match (change.before, change.after) {
         (Some(before), Some(after)) => before.id != after.id,
         _ => false,
     };
     let has_many = changes.iter().filter(|change| is_changed(change)).count() > MOST_REPLACED;
-    let is_old = |change: &&Change| change.after.is_none() || is_changed(change) && !has_many;
+    let is_known = |change: &Change| change.before.is_some_and(|before| after.contains(&before));
+    let is_old = |it: &&Change| it.after.is_none() || is_changed(it) && (!has_many || is_known(it));
     let old: Vec<Old> = changes.iter().filter(is_old).filter_map(Old::before).collect();
-    let new: HashSet<&BString> = changes.iter().filter(|it| it.before.is_none()).map(|it| &it.path).collect();
-    let found =
-        repo.new_names(&old, changes, By::Git, is_target)?.into_iter().filter(|change| new.contains(&change.path));
+    let found = repo.new_names(&old, changes, By::Git, is_target)?;
+    let left: HashSet<BString> = found.iter().filter_map(|change| change.old_path.clone()).collect();
+    let new: HashSet<&BString> = changes.iter().filter(|it| is_new(it, &before)).map(|it| &it.path).collect();
+    let found = found.into_iter().filter(|change| new.contains(&change.path) || left.contains(&change.path));
     Ok(found.map(|change| (change.path.clone(), change)).collect())
 }
 

@@ -93,8 +93,7 @@ pub(super) fn records_found_at(
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
     let moved_to = renamed(repo, &left_out, &new)?;
-    let gone: Vec<_> = all.iter().flat_map(|(work, _)| work.gone(repo)).collect();
-    let changed = changed_names(repo, &gone, &new)?;
+    let changed = changed_names(repo, &left_out, &new)?;
     let (mut found, mut gained) = (Vec::new(), None);
     for (work, least) in all {
         let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former, &changed), least)? || {
@@ -128,8 +127,8 @@ pub(super) struct LeftOut {
     /// The blob before the work.
     before: Option<ObjectId>,
     after: ObjectId,
-    /// True if the place has other content under the name, or another file.
-    is_replaced: bool,
+    /// What the place has under the name.
+    now: Option<Leaf>,
 }
 
 impl LeftOut {
@@ -137,8 +136,16 @@ impl LeftOut {
     /// have another name there. Git may have put the earlier content back, or another file may have the name.
     pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
         let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
-        let is_replaced = now.is_some_and(|leaf| Some(leaf.id) != file.before);
-        Some(Self { path: file.path.clone(), before: file.before, after, is_replaced })
+        Some(Self { path: file.path.clone(), before: file.before, after, now })
+    }
+
+    /// Returns true if the place has other content under the name, or another file.
+    fn is_replaced(&self) -> bool {
+        self.now.is_some_and(|leaf| Some(leaf.id) != self.before)
+    }
+
+    fn as_left(&self) -> Old {
+        Old::of_blob(self.path.clone(), self.after)
     }
 }
 
@@ -156,8 +163,8 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> 
     let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
     let mut found = Vec::new();
     for (is_replaced, changes) in [(false, new.as_slice()), (true, changes)] {
-        let left_out = left_out.iter().filter(|it| it.is_replaced == is_replaced);
-        let old: Vec<Old> = left_out.map(|it| Old::of_blob(it.path.clone(), it.after)).collect();
+        let left_out = left_out.iter().filter(|it| it.is_replaced() == is_replaced);
+        let old: Vec<Old> = left_out.map(LeftOut::as_left).collect();
         let renamed = repo.new_names(&old, changes, By::Git, |change| change.before.is_none())?.into_iter();
         found.extend(renamed.filter_map(|it| Some((it.old_path?, it.after?))));
     }
@@ -169,18 +176,18 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> 
 /// What HEAD and a place have of files that had another name when they were recorded, by that name.
 type Changed = BTreeMap<BString, (Option<Leaf>, Leaf)>;
 
-/// Returns the files of `changes` that HEAD has, too, and that are those of `gone` under another name: a revert brings work back in a
-/// file that was renamed since.
-fn changed_names(repo: &Repo, gone: &[Old], changes: &[Change]) -> Result<Changed> {
-    if gone.is_empty() {
-        return Ok(Changed::new());
-    }
+/// Returns the files of `changes` that HEAD has, too, and that are those of `left_out` under another name: a revert brings work back in
+/// a file that was renamed since. Another file may have its old name.
+fn changed_names(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Changed> {
     let known: BTreeMap<&BString, Leaf> = changes.iter().filter_map(|it| Some((&it.path, it.before?))).collect();
+    let there = left_out.iter().map(|left| (&left.path, left.now));
+    let there: BTreeMap<_, _> = there.chain(changes.iter().map(|change| (&change.path, change.after))).collect();
     // What they were before is a version of the same file.
-    let now = changes.iter().filter(|change| change.before.is_some());
-    let now: Vec<Change> = now.map(|change| Change { before: None, ..change.clone() }).collect();
-    let found = repo.new_names(gone, &now, By::Git, |_| true)?.into_iter();
-    Ok(found.filter_map(|it| Some((it.old_path?, (known.get(&it.path).copied(), it.after?)))).collect())
+    let now = there.into_iter().filter_map(|(path, leaf)| Change::between(path.clone(), None, leaf));
+    let old: Vec<Old> = left_out.iter().map(LeftOut::as_left).collect();
+    let found = repo.new_names(&old, &now.collect::<Vec<_>>(), By::Git, |change| known.contains_key(&change.path))?;
+    let found = found.into_iter().filter_map(|it| Some((it.old_path?, (known.get(&it.path).copied(), it.after?))));
+    Ok(found.filter(|(_, (before, _))| before.is_some()).collect())
 }
 
 /// The work of sessions and unknown authors in a record.
@@ -223,14 +230,6 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
-    /// Returns the files that the place does not have, with the content that the work left in them.
-    fn gone(&self, repo: &Repo) -> Vec<Old> {
-        let is_gone = |file: &&RecordFile| self.leaves.get(&file.path).copied().flatten().is_none();
-        let left = self.files.iter().filter(is_gone).filter_map(|file| Some((file, file.after?)));
-        let left = left.filter(|(_, after)| repo.has_object(*after));
-        left.map(|(file, after)| Old::of_blob(file.path.clone(), after)).collect()
-    }
-
     /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
     /// other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the commit
     /// renames to a name in the record. `changed` has the files that had other names in HEAD already.
@@ -247,7 +246,7 @@ impl RecordedWork {
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
-            let changed = changed.get(&file.path).filter(|_| own.is_none());
+            let changed = changed.get(&file.path).filter(|_| left_out.contains(&file.path));
             // If only the content shows it, a person may have typed a short line since the file has its present name.
             let of_changed = if least >= Least::Half { least.max(Least::LongHalf) } else { least };
             let mut ends = Vec::new();
