@@ -56,8 +56,8 @@ impl Repo {
     /// accepts, and to those that have the name of another old file now.
     ///
     /// What may not have been renamed at all competes with that: the file that has the name of an old one now, with other content, and
-    /// what was at the path of a target before. A file that still has its name, with the same content or with similar one, was not
-    /// renamed, unless another old file has come there: what is like it elsewhere is a copy.
+    /// what was at the path of a target before. A file that still has its name, and the same content or half as much of it as the target,
+    /// was not renamed, unless another old file has come there: the target has a copy, or a part.
     pub(crate) fn new_names(
         &self,
         old: &[Old],
@@ -105,15 +105,12 @@ impl Repo {
         }
         let mut found: Vec<Change> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
         let mut copies = Vec::new();
-        for Change { path, old_path, before, .. } in &found {
-            let Some(name) = old_path.as_ref().filter(|name| found.iter().all(|other| other.path != **name)) else {
-                continue;
-            };
-            let ends = [(*before, None), (None, there.get(name).copied())];
-            let ends =
-                ends.into_iter().filter_map(|(before, after)| Change::between(name.clone(), before, after)).collect();
-            if self.detect_renames(ends)?.iter().any(|it| it.old_path.is_some()) {
-                copies.push(path.clone());
+        for Change { path, old_path, before, after, .. } in &found {
+            let stays = old_path.as_ref().filter(|name| found.iter().all(|other| other.path != **name));
+            let stays = stays.and_then(|name| there.get(name));
+            if let (Some(stays), Some(before), Some(after)) = (stays, before, after) {
+                let kept = self.likeness(*before, *stays)?;
+                copies.extend((kept > 0 && 2 * kept >= self.likeness(*before, *after)?).then(|| path.clone()));
             }
         }
         found.retain(|change| !copies.contains(&change.path));
@@ -156,6 +153,8 @@ mod tests {
     #[case::copied("n abcd", "m - abcd, n* - abcd", By::Git, NEW, "")]
     #[case::copied_and_edited("n abcd", "m - abcd, n - abcx", By::Git, NEW, "")]
     #[case::copied_and_both_edited("n abcdef", "m - abcdex, n - abcxyz", By::Git, NEW, "")]
+    #[case::split("n abcdefg", "m - abcd, n - efg", By::Git, NEW, "")]
+    #[case::moved_below_the_same_head("n abcdefgh", "m - abcdefgh, n - abx", By::Git, NEW, "n>m")]
     #[case::two_versions_and_one_is_there("n abcd, n abxy", "m - abcd, n - abxy", By::Git, NEW, "")]
     #[case::two_equal_files("n abcd, p abcd", "m - abcd, d/p - abcd", By::Whole, NEW, "p>d/p n>m")]
     fn new_names(

@@ -62,6 +62,11 @@ impl Repo {
         search.finish()
     }
 
+    /// Returns the common part of the larger file, of [`MAX_SCORE`].
+    pub(super) fn likeness(&self, one: Leaf, other: Leaf) -> Result<u64> {
+        Side::new(0, one).score(&mut Side::new(0, other), self, 0)
+    }
+
     /// Returns the changes with renames, and false if the search for similar content was left out.
     fn renames_within(&self, changes: Vec<Change>, limit: usize) -> Result<(Vec<Change>, bool)> {
         let mut search = Search::new(self, changes);
@@ -117,7 +122,7 @@ impl<'r> Search<'r> {
     fn new(repo: &'r Repo, changes: Vec<Change>) -> Self {
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for (at, change) in changes.iter().enumerate() {
-            let side = |leaf| Side { change: at, leaf, is_matched: false, size: None, spans: None };
+            let side = |leaf| Side::new(at, leaf);
             match (change.before, change.after) {
                 (Some(leaf), None) => sources.push(side(leaf)),
                 (None, Some(leaf)) => targets.push(side(leaf)),
@@ -226,19 +231,8 @@ impl<'r> Search<'r> {
         Ok(())
     }
 
-    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than half.
     fn score(&mut self, source: usize, target: usize) -> Result<u64> {
-        let (from, to) = (&mut self.sources[source], &mut self.targets[target]);
-        if !is_file(from.leaf.mode) || !is_file(to.leaf.mode) {
-            return Ok(0);
-        }
-        let (Some(from_size), Some(to_size)) = (from.size(self.repo)?, to.size(self.repo)?) else { return Ok(0) };
-        let (smaller, larger) = (from_size.min(to_size), from_size.max(to_size));
-        if larger * (MAX_SCORE - MIN_SCORE) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
-            return Ok(0);
-        }
-        let (Some(old), Some(new)) = (from.spans(self.repo)?, to.spans(self.repo)?) else { return Ok(0) };
-        Ok(common_bytes(old, new) * MAX_SCORE / larger)
+        self.sources[source].score(&mut self.targets[target], self.repo, MIN_SCORE)
     }
 
     fn finish(mut self) -> Vec<Change> {
@@ -259,6 +253,24 @@ impl<'r> Search<'r> {
 }
 
 impl Side {
+    fn new(change: usize, leaf: Leaf) -> Self {
+        Self { change, leaf, is_matched: false, size: None, spans: None }
+    }
+
+    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than `least`.
+    fn score(&mut self, to: &mut Self, repo: &Repo, least: u64) -> Result<u64> {
+        if !is_file(self.leaf.mode) || !is_file(to.leaf.mode) {
+            return Ok(0);
+        }
+        let (Some(from_size), Some(to_size)) = (self.size(repo)?, to.size(repo)?) else { return Ok(0) };
+        let (smaller, larger) = (from_size.min(to_size), from_size.max(to_size));
+        if larger * (MAX_SCORE - least) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
+            return Ok(0);
+        }
+        let (Some(old), Some(new)) = (self.spans(repo)?, to.spans(repo)?) else { return Ok(0) };
+        Ok(common_bytes(old, new) * MAX_SCORE / larger)
+    }
+
     fn size(&mut self, repo: &Repo) -> Result<Option<u64>> {
         if self.size.is_none() {
             self.size = repo.object_size(self.leaf.id)?;

@@ -1,6 +1,9 @@
 //! The files that a shadow left under one name and that a commit, the index or the worktree has under another one.
 
-use std::{collections::BTreeSet, io::ErrorKind};
+use std::{
+    collections::{BTreeSet, HashSet},
+    io::ErrorKind,
+};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -10,15 +13,16 @@ use crate::{
         Repo,
         new_names::{By, Old},
     },
-    model::change::Change,
+    model::change::{Change, Leaf},
 };
 
-/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that the shadow has not touched.
+/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that the shadow has not touched, or left with
+/// other content.
 /// `committed` has the renames that git finds from the parent of the commit; a file that the shadow has renamed, too, has lost its
 /// name in the shadow there.
 ///
-/// A new file may come from any file that is left out. A file that had other content comes only from one that is gone from the
-/// worktree: else, both may begin alike, as files made from a template do.
+/// A new file may come from any file that is left out. A file that had other content, in HEAD or in the shadow, comes only from one that
+/// is gone from the worktree: else, both may begin alike, as files made from a template do.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_left = |path: &BString| at(touched, path).map(|left| left.after.is_some());
     let is_new = |change: &Change| match (is_left(&change.path), &change.old_path) {
@@ -29,9 +33,10 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     let left: Vec<&Change> = left_out(touched, committed).collect();
     let old = |left: &[&Change]| -> Vec<Old> { left.iter().filter_map(|left| Old::after(left)).collect() };
     let mut renamed = repo.new_names(&old(&left), committed, By::Git, is_new)?;
-    let is_open = |change: &Change| {
-        let is_changed = change.before.is_some() && change.after.is_some() && change.old_path.is_none();
-        is_changed && is_left(&change.path).is_none()
+    let contents: HashSet<Leaf> = touched.iter().filter_map(|left| left.after).collect();
+    let is_open = |change: &Change| match at(touched, &change.path) {
+        None => change.before.is_some() && change.after.is_some() && change.old_path.is_none(),
+        Some(left) => change.after != left.after && change.after.is_some_and(|after| contents.contains(&after)),
     };
     let has_few = (1..=MOST_REPLACED).contains(&committed.iter().filter(|change| is_open(change)).count());
     let is_unpaired = |left: &&Change| renamed.iter().all(|it| it.old_path.as_ref() != Some(&left.path));

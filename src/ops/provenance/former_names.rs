@@ -63,7 +63,7 @@ fn renamed_or_wanted(
     if !(has_new || may_be_onto) || gone > MOST_GONE {
         return Ok(changes.into_iter().partition(|change| is_asked(&change.path, former)));
     }
-    let mut renamed = renamed(repo, &changes, &|change| is_asked(&change.path, former))?;
+    let mut renamed = renamed(repo, &changes, &|path| is_asked(path, former))?;
     let sources: BTreeSet<BString> = renamed.values().filter_map(|change| change.old_path.clone()).collect();
     // Other content may have taken the name of such a file.
     former.extend(sources.iter().cloned());
@@ -97,18 +97,20 @@ fn leaves_before(changes: &[Change]) -> HashSet<Leaf> {
     changes.iter().filter_map(|change| change.before).collect()
 }
 
-/// Returns the renames among `changes`, all changes of a step, to those new files that `is_asked` accepts, by their new names. What they
-/// come from was deleted, or has other content under its name now. If that was renamed, too, its own rename is among them.
+/// Returns the renames among `changes`, all changes of a step, by their new names: to new files that `is_asked` accepts, and from files
+/// whose names they have. What they come from was deleted, or has other content under its name now. If that was renamed, too, its own
+/// rename is among them.
 pub(super) fn renamed(
     repo: &Repo,
     changes: &[Change],
-    is_asked: &dyn Fn(&Change) -> bool,
+    is_asked: &dyn Fn(&BString) -> bool,
 ) -> Result<HashMap<BString, Change>> {
     let before = leaves_before(changes);
-    let is_target = |change: &Change| is_new(change, &before) && is_asked(change);
-    if !changes.iter().any(is_target) {
+    if !changes.iter().any(|change| is_new(change, &before) && is_asked(&change.path)) {
         return Ok(HashMap::new());
     }
+    let is_equal = |change: &Change| change.after.is_some_and(|after| before.contains(&after));
+    let is_target = |change: &Change| is_equal(change) || change.before.is_none() && is_asked(&change.path);
     let after: HashSet<Leaf> = changes.iter().filter_map(|change| change.after).collect();
     let is_changed = |change: &Change| match (change.before, change.after) {
         (Some(before), Some(after)) => before.id != after.id,
@@ -119,31 +121,29 @@ pub(super) fn renamed(
     let is_old = |it: &&Change| it.after.is_none() || is_changed(it) && (!has_many || is_known(it));
     let old: Vec<Old> = changes.iter().filter(is_old).filter_map(Old::before).collect();
     let found = repo.new_names(&old, changes, By::Git, is_target)?;
-    let left: HashSet<BString> = found.iter().filter_map(|change| change.old_path.clone()).collect();
-    let new: HashSet<&BString> = changes.iter().filter(|it| is_new(it, &before)).map(|it| &it.path).collect();
-    let found = found.into_iter().filter(|change| new.contains(&change.path) || left.contains(&change.path));
-    Ok(found.map(|change| (change.path.clone(), change)).collect())
+    let left: HashSet<&BString> = found.iter().filter_map(|change| change.old_path.as_ref()).collect();
+    let come: HashSet<&BString> = found.iter().map(|change| &change.path).collect();
+    let new: HashSet<&BString> = changes.iter().filter(|it| it.before.is_none()).map(|it| &it.path).collect();
+    let is_one = |change: &&Change| {
+        let old_path = change.old_path.as_ref();
+        // A file that was only moved over another one is compared with that.
+        let is_in_row = left.contains(&change.path) || old_path.is_some_and(|old_path| come.contains(old_path));
+        (new.contains(&change.path) || is_in_row) && (is_asked(&change.path) || old_path.is_some_and(is_asked))
+    };
+    Ok(found.iter().filter(is_one).map(|change| (change.path.clone(), change.clone())).collect())
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the
 /// content in `carrier` that another one has in `source`. Makes renames of them.
-///
-/// Returns the files that `carrier` has at the old names all the same: they are new after the renames.
-pub(super) fn find_moved(
-    repo: &Repo,
-    source: &Checkpoint,
-    carrier: &Checkpoint,
-    changes: &mut [Change],
-) -> Result<Vec<Change>> {
+pub(super) fn find_moved(repo: &Repo, source: &Checkpoint, carrier: &Checkpoint, changes: &mut [Change]) -> Result<()> {
     let mut open = Vec::new();
     for change in changes.iter().filter(|change| change.after.is_some() && change.old_path.is_none()) {
         if repo.find_leaf(source.tree_id, change.path.as_bstr())? != change.after {
             open.push(change.clone());
         }
     }
-    let mut back = Vec::new();
     if open.is_empty() {
-        return Ok(back);
+        return Ok(());
     }
     let work = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
     let old: Vec<Old> = work.iter().filter_map(Old::after).collect();
@@ -152,10 +152,8 @@ pub(super) fn find_moved(
         let now = repo.find_leaf(carrier.tree_id, old_path.as_bstr())?;
         // Else, it is a copy.
         if now.map(|leaf| leaf.id) != renamed.before.map(|leaf| leaf.id) {
-            back.extend(Change::between(old_path.clone(), None, now));
             changes.iter_mut().filter(|change| change.path == renamed.path).for_each(|it| *it = renamed.clone());
         }
     }
-    back.sort_by(|one: &Change, other| one.path.cmp(&other.path));
-    Ok(back)
+    Ok(())
 }

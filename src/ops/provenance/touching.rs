@@ -104,6 +104,6 @@ fn former_names(repo: &Repo, commit: ObjectId, names: &[BString]) -> Result<Vec<
     }
     let [before, after] = [repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?];
     let changes = repo.diff_trees(before, after)?;
-    let renamed = renamed(repo, &changes, &|change| names.contains(&change.path))?.into_values();
+    let renamed = renamed(repo, &changes, &|path| names.contains(path))?.into_values();
     Ok(renamed.filter(|change| names.contains(&change.path)).filter_map(|change| change.old_path).collect())
 }

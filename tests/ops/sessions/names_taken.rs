@@ -43,7 +43,7 @@ fn files_that_share_lines(
     #[values("m", "t")] new_name: &str,
     #[values(Then::Nothing, Then::Save, Then::Commit, Then::CommitAll)] then: Then,
 ) {
-    let desk = Desk::new();
+    let desk = Desk::on(&World::with_lines().with_clock());
     let shared = words("the text that both files have", 1..=5);
     desk.write_as(first, "n", &format!("{shared}{}", words("the first", 1..=3)));
     desk.write_as(second, "p", &format!("{shared}{}", words("the second", 1..=3)));
@@ -131,16 +131,23 @@ fn a_revert_where_another_file_has_the_old_name(
     desk.finish();
 }
 
-/// A tool call that names the file of an agent moves it over a committed one: the next question is asked before the turn ends.
+/// During a turn, a person moves a short file of the agent over a committed one, and the agent writes the file anew.
 #[test]
-fn a_tool_call_that_moves_a_file_over_another_one() {
+fn a_file_that_is_moved_over_another_one_before_a_tool_call_names_it() {
     let desk = Desk::on(&World::with_lines().with_clock());
-    desk.turn("a", &[("n", &words("a", 1..=5))]);
-    let ask = || {
-        assert_eq!(desk.authors("f"), ["a"; 5]);
-        desk.write("h", "more\n");
+    desk.turn("a", &[("n", &words("a", 1..=2))]);
+    let event = |event: &str, rest: &str| {
+        let place = desk.folder();
+        desk.hear(&format!(r#"{{"session_id":"a","cwd":"{}","hook_event_name":"{event}"{rest}}}"#, place.display()));
     };
-    desk.turn_with_calls("a", &[("n", &|| desk.sh("mv n f")), ("h", &ask)]);
-    assert_eq!(desk.authors("f"), ["a"; 5]);
+    let tool = r#","tool_name":"Write","tool_input":{"file_path":"n"},"tool_response":{},"tool_use_id":"t0""#;
+    event("UserPromptSubmit", r#","prompt":"do it""#);
+    desk.sh("mv n f");
+    event("PreToolUse", tool);
+    desk.write("n", "another text of the agent\n");
+    event("PostToolUse", tool);
+    assert_eq!(desk.authors("f"), ["a"; 2]);
+    event("Stop", "");
+    assert_eq!((desk.authors("f"), desk.authors("n")), (vec!["a".to_owned(); 2], vec!["a".to_owned()]));
     desk.finish();
 }
