@@ -1,6 +1,7 @@
 //! Git's own programs for files that leave a repository, and for packs that come from a file: packs, archives and patches.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{BufRead, Read, Seek as _, Write as _},
     process::Stdio,
@@ -67,12 +68,23 @@ impl Repo {
         let mut input: String = tips.iter().map(|id| format!("{id}\n")).collect();
         input.extend(without.iter().map(|id| format!("^{id}\n")));
         let words = ["pack-objects", "--revs", "--stdout", "--thin", "--delta-base-offset", "-q"];
-        self.git_into(&words, input.as_bytes(), out)
+        self.git_into(&words, &[], input.as_bytes(), out)
     }
 
-    /// Writes the files of the commit `id` to `out`, as `git archive --format=tar` does.
+    /// Writes the files of the commit `id` to `out`, as `git archive --format=tar` does, but without the filters that change what is
+    /// stored: they may decrypt it.
     pub(crate) fn archive_into(&self, id: ObjectId, out: &File) -> Result<()> {
-        self.git_into(&["archive", "--format=tar", &id.to_string()], b"", out)
+        let filters: BTreeSet<String> = self
+            .config_pairs("filter")
+            .iter()
+            .filter_map(|pair| Some(pair.key.rsplit_once('.')?.0.to_owned()))
+            .collect();
+        let off = |name: &String| {
+            [("smudge", ""), ("process", ""), ("required", "false")]
+                .map(|(key, value)| (format!("filter.{name}.{key}"), value.to_owned()))
+        };
+        let settings: Vec<(String, String)> = filters.iter().flat_map(off).collect();
+        self.git_into(&["archive", "--format=tar", &id.to_string()], &settings, b"", out)
     }
 
     /// Writes the commits after `base`, or all if there is none, up to `tip` to `out`, as patches for git-am(1).
@@ -80,11 +92,11 @@ impl Repo {
         let range = base.map_or_else(|| tip.to_string(), |base| format!("{base}..{tip}"));
         let root = base.is_none().then_some("--root");
         let words: Vec<&str> = SERIES.into_iter().chain(OF_SERIES).chain(root).chain([range.as_str()]).collect();
-        self.git_into(&words, b"", out)
+        self.git_into(&words, &[], b"", out)
     }
 
-    /// Runs git with `words`, and lets it print to `out`.
-    fn git_into(&self, words: &[&str], input: &[u8], out: &File) -> Result<()> {
+    /// Runs git with `words` and the settings `settings`, and lets it print to `out`.
+    fn git_into(&self, words: &[&str], settings: &[(String, String)], input: &[u8], out: &File) -> Result<()> {
         let name = words.iter().find(|word| !word.starts_with('-') && !word.contains('=')).copied().unwrap_or_default();
         let what = || format!("'git {name}' failed");
         self.check_interrupt()?;
@@ -94,6 +106,7 @@ impl Repo {
         let stderr = said.try_clone().context(Kind::Internal, what)?;
         let stdout = out.try_clone().context(Kind::Internal, what)?;
         let mut command = self.git(words);
+        Self::add_settings(&mut command, settings);
         let started = self.start_to_end(command.stdin(given).stdout(Stdio::from(stdout)).stderr(stderr));
         let output = started.and_then(|git| git.output(b"")).context(Kind::Internal, what)?;
         if output.status.success() {

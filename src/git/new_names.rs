@@ -56,8 +56,9 @@ impl Repo {
     /// accepts, and to those that have the name of another old file now.
     ///
     /// What may not have been renamed at all competes with that: the file that has the name of an old one now, with other content, and
-    /// what was at the path of a target before. A file that still has its name, and the same content or half as much of it as the target,
-    /// was not renamed, unless another old file has come there: the target has a copy, or a part.
+    /// what was at the path of a target before. A file that still has its name, and the same content or more than half as much of it as the
+    /// target, was not renamed, unless another old file has come there: the target has a copy, or a part. Git's `--break-rewrites` draws
+    /// the line there, too.
     pub(crate) fn new_names(
         &self,
         old: &[Old],
@@ -110,7 +111,7 @@ impl Repo {
             let stays = stays.and_then(|name| there.get(name));
             if let (Some(stays), Some(before), Some(after)) = (stays, before, after) {
                 let kept = self.likeness(*before, *stays)?;
-                copies.extend((kept > 0 && 2 * kept >= self.likeness(*before, *after)?).then(|| path.clone()));
+                copies.extend((2 * kept > self.likeness(*before, *after)?).then(|| path.clone()));
             }
         }
         found.retain(|change| !copies.contains(&change.path));
@@ -155,7 +156,7 @@ mod tests {
     #[case::copied_and_both_edited("n abcdef", "m - abcdex, n - abcxyz", By::Git, NEW, "")]
     #[case::split("n abcdefg", "m - abcd, n - efg", By::Git, NEW, "")]
     #[case::moved_below_the_same_head("n abcdefgh", "m - abcdefgh, n - abx", By::Git, NEW, "n>m")]
-    #[case::two_versions_and_one_is_there("n abcd, n abxy", "m - abcd, n - abxy", By::Git, NEW, "")]
+    #[case::two_versions_and_one_is_there("n abcd, n abcy", "m - abcd, n - abcy", By::Git, NEW, "")]
     #[case::two_equal_files("n abcd, p abcd", "m - abcd, d/p - abcd", By::Whole, NEW, "p>d/p n>m")]
     fn new_names(
         #[case] old: &str,

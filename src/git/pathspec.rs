@@ -101,8 +101,14 @@ impl Pathspec<'_> {
         }
     }
 
-    /// Returns the pathspecs that have not matched any path yet, as they were given.
+    /// Returns the pathspecs that have not matched any path yet, as they were given. One that excludes paths need not match any.
     pub(crate) fn unmatched(&self) -> impl Iterator<Item = &BString> {
-        self.texts.iter().zip(&self.has_matched).filter(|(_, has_matched)| !**has_matched).map(|(text, _)| text)
+        let all = self.texts.iter().zip(&self.has_matched);
+        all.filter(|(text, has_matched)| !**has_matched && !self.excludes(text.as_bstr())).map(|(text, _)| text)
+    }
+
+    fn excludes(&self, text: &BStr) -> bool {
+        let defaults = self.repo.inner.pathspec_defaults().unwrap_or_default();
+        parse(text, defaults).is_ok_and(|pattern| pattern.is_excluded())
     }
 }

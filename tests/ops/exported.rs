@@ -336,3 +336,28 @@ fn other_commands_know_what_was_imported() {
     team.done("b", &["import", "../stick.bundle"]);
     assert!(team.done("b", &["blame", "x"]).contains("agent"));
 }
+
+/// The name of a file is its sender's choice: what it has never stands for what a remote has.
+#[test]
+fn an_import_has_not_the_name_of_a_remote() {
+    let (team, id) = team();
+    team.done("a", &["export", "../origin.bundle"]);
+    team.done("a", &["push", "--checkpoint", "@"]);
+    let clean = state(&team, "b");
+    let said = team.fails("b", &["import", "../origin.bundle"]);
+    assert!(said.contains("'origin' is a remote") && said.contains("'--as <name>'"), "{said}");
+    assert_eq!(state(&team, "b"), clean);
+    team.done("b", &["import", "--as", "stick", "../origin.bundle"]);
+    // A remote that is added later may have the same name, and another checkpoint of the same id.
+    team.git("b", &["remote", "rename", "origin", "stick"]);
+    team.done("b", &["fetch", "--checkpoints", "stick"]);
+    let named = format!("stick/{}", &id[..8]);
+    team.done("b", &["show", &named]);
+    team.world.sh(&format!(
+        "cd ../b; commit=$(git rev-parse refs/checkpoints-remote/stick/shared/{id})
+         git update-ref refs/checkpoints-remote/stick/shared/{id} \\
+             $(git cat-file commit $commit | sed \"s/^tree .*/tree $(git rev-parse HEAD^{{tree}})/\" | git hash-object -t commit -w --stdin)"
+    ));
+    let said = team.fails("b", &["restore", &named]);
+    assert!(said.contains("is ambiguous") && said.contains("one was fetched and one imported"), "{said}");
+}

@@ -109,3 +109,16 @@ fn an_archive_is_that_of_git() {
     let output = team.run("a", &["export", "--format=tar", "-"]);
     assert!(output.stdout == gits, "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// A filter may decrypt what is stored: the archive has what the checkpoint has, as a bundle does.
+#[test]
+fn an_archive_has_what_is_stored_and_not_what_a_filter_makes_of_it() {
+    let team = Team::of(&["a"]);
+    team.world.sh(
+        "cd ../a; git config filter.hide.clean 'sed s/open/hidden/'; git config filter.hide.smudge 'sed s/hidden/open/'
+         git config filter.hide.required true; echo '*.key filter=hide' >.gitattributes; echo open >a.key",
+    );
+    team.done("a", &["save", "-m", "with a filter"]);
+    team.done("a", &["export", "--format=tar", "../x.tar"]);
+    assert_eq!(team.world.sh("tar -xOf ../x.tar a.key"), "hidden\n");
+}

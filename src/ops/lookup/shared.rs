@@ -1,6 +1,6 @@
 //! Finds checkpoints that were fetched from a remote, or imported from a file: `<remote>/<id>`, `<import>/<id>`, `<import>/<tag>`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -27,18 +27,26 @@ pub(super) fn find(repo: &Repo, text: &str) -> Result<Option<ObjectId>> {
         return Ok(Some(tagged));
     }
     let Some((remote, hex)) = parse(text) else { return Ok(None) };
-    // By their ids: a remote and an import may have the same name, and the same checkpoint.
-    let mut found = BTreeMap::new();
+    // A remote and an import may have the same name, and the same checkpoint: then it has the same files.
+    let mut found: BTreeMap<(String, ObjectId), ObjectId> = BTreeMap::new();
     for namespace in [remote, &refname::imported(remote)].map(refname::fetched_shared) {
-        let below = repo.refs_below(&namespace)?.into_iter();
-        let named = below.filter_map(|(name, commit)| Some((name.strip_prefix(&namespace)?.to_owned(), commit)));
-        found.extend(named.filter(|(id, _)| id.starts_with(&hex)));
+        for (name, commit) in repo.refs_below(&namespace)? {
+            if let Some(id) = name.strip_prefix(&namespace).filter(|id| id.starts_with(&hex)) {
+                found.entry((id.to_owned(), repo.tree_of_commit(commit)?)).or_insert(commit);
+            }
+        }
     }
-    match found.len() {
-        0 | 1 => Ok(found.into_values().next()),
-        several => Err(Error::user(format!("'{text}' is ambiguous: {several} checkpoints match"))
-            .with_hint("more digits of the id tell them apart")),
+    if found.len() <= 1 {
+        return Ok(found.into_values().next());
     }
+    let ids: BTreeSet<&String> = found.keys().map(|(id, _)| id).collect();
+    let error = Error::user(format!("'{text}' is ambiguous: {} checkpoints match", found.len()));
+    Err(error.with_hint(match ids.len() {
+        1 => {
+            "one was fetched and one imported: 'git checkpoint import --as <name>' gives the imported one another name"
+        }
+        _ => "more digits of the id tell them apart",
+    }))
 }
 
 /// Returns the author of what a restore of the commit `id` brings, if that carries a checkpoint of another clone: unknown, since its

@@ -113,6 +113,10 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 pub(crate) fn import(context: &Context, file: &mut File, options: &ImportOptions) -> Result<Imported> {
     check_name(&options.name)?;
     let repo = &context.repo;
+    if repo.remote_names()?.contains(&options.name) {
+        return Err(Error::user(format!("'{}' is a remote: what it has has this name", options.name))
+            .with_hint("'--as <name>' calls what is imported something else"));
+    }
     let mut reader = BufReader::new(file);
     let header = match read_header(&mut reader) {
         Err(error) => return Err(with_other_use(error, &mut reader)),
