@@ -127,17 +127,18 @@ impl Repo {
 
     /// Returns those of `commits` that are reachable from HEAD, a branch or a tag, newest first.
     pub(crate) fn reachable_of(&self, commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        fn ids<C: FromIterator<ObjectId>>(output: &BString) -> C {
+            output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect()
+        }
+
         if commits.is_empty() {
             return Ok(Vec::new());
         }
-        let ids = |output: &BString| -> Vec<ObjectId> {
-            output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect()
-        };
         let input = lines(commits);
         let start = ["rev-list", "--ignore-missing", "--stdin", "--not", "--branches", "--remotes", "--tags", "HEAD"];
-        let left = ids(&self.run_git(&start, Some(input.as_bytes()))?);
+        let left: HashSet<ObjectId> = ids(&self.run_git(&start, Some(input.as_bytes()))?);
         let sorted = ["rev-list", "--ignore-missing", "--no-walk=sorted", "--stdin"];
-        let mut found = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
+        let mut found: Vec<ObjectId> = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
         found.retain(|id| !left.contains(id));
         Ok(found)
     }

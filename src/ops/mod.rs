@@ -84,6 +84,7 @@ mod uncommitted;
 pub(crate) mod unrecorded;
 pub(crate) mod usage;
 mod verified_mark;
+mod whole;
 mod worktree;
 
 pub use context::{Context, Subscriber};

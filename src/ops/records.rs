@@ -7,6 +7,7 @@ mod append;
 mod change;
 pub(crate) mod evidence;
 mod index;
+mod linked;
 mod log;
 mod own;
 mod transcript;

@@ -2,7 +2,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::Range,
     rc::Rc,
 };
@@ -95,6 +95,8 @@ pub(crate) struct Reader<'r> {
     pub(super) texts: HashMap<BString, Option<Text>>,
     /// The parents of the commit that was looked at last, if it is not one step.
     pub(super) parents: Option<(ObjectId, Parents<'r>)>,
+    /// The records that could not be compared with a commit, because the content that they are of is not here.
+    pub(super) lacking: BTreeSet<RecordId>,
     /// How many more bytes of files may be read to find where single files have moved lines from.
     pub(super) bytes_for_moves: u64,
 }
@@ -102,6 +104,12 @@ pub(crate) struct Reader<'r> {
 impl<'r> Reader<'r> {
     pub(crate) fn new(context: &'r Context) -> Result<Self> {
         Ok(Self { unseen: unseen_commits(context)?, ..Self::of_repo(&context.repo)? })
+    }
+
+    /// Returns a reader that finds the records of a commit by its trailers and by the links of our own log.
+    pub(crate) fn of_own_links(repo: &'r Repo) -> Result<Self> {
+        let reader = Self::of_repo(repo)?;
+        Ok(Self { records: reader.records.with_own_links()?, ..reader })
     }
 
     pub(super) fn of_repo(repo: &'r Repo) -> Result<Self> {
@@ -122,6 +130,7 @@ impl<'r> Reader<'r> {
             looked_at: 0,
             texts: HashMap::new(),
             parents: None,
+            lacking: BTreeSet::new(),
             bytes_for_moves: left::MOST_BYTES,
         })
     }
@@ -135,6 +144,11 @@ impl<'r> Reader<'r> {
     /// Returns the errors of unreadable records.
     pub(crate) fn troubles(&self) -> &[String] {
         &self.records.troubles
+    }
+
+    /// Returns the records without content here that lines may be of: git has rewritten their commits before they were pushed.
+    pub(crate) fn lacking(&self) -> Vec<RecordId> {
+        self.lacking.iter().copied().collect()
     }
 
     /// Returns the records that the message of `commit` or the log names, and that are not here or cannot be read.
@@ -172,7 +186,7 @@ impl<'r> Reader<'r> {
         }
         let facts = self.facts(id)?;
         let known = self.known(id)?;
-        let (records, otherwise) = (known.records, known.otherwise);
+        let (records, otherwise) = (known.deciding, known.otherwise);
         let parent_tree_id = match facts.parents.first() {
             Some(parent) => {
                 refuse_without_parent(self.repo, id, *parent)?;
@@ -206,8 +220,8 @@ impl<'r> Reader<'r> {
             parent: facts.parents.first().copied(),
             seconds: facts.seconds,
             committer: facts.committer,
-            records: records.iter().map(|record| record.id).collect(),
-            fetched: records.iter().filter_map(|record| Some((record.id, record.remote.clone()?))).collect(),
+            records: known.records.iter().map(|record| record.id).collect(),
+            fetched: known.records.iter().filter_map(|record| Some((record.id, record.remote.clone()?))).collect(),
             missing: known.missing,
             is_earlier: known.is_earlier,
             inferred: names,

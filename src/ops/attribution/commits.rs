@@ -100,7 +100,7 @@ fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Resul
     sum.parent = commit.parent;
     sum.add(&commit, &reader.authors.list, true);
     sum.patch(patch, &reader.authors.list);
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(())
 }
 
@@ -130,7 +130,7 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
             }
         }
     }
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(())
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn of_commits(
             sum.add(&commit, authors, false);
         }
     }
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(sum.finish())
 }
 

@@ -32,7 +32,7 @@ pub(crate) use export::{agent_trace, git_ai};
 pub(crate) use file::BlobOwners;
 pub(crate) use options::{Options, Target};
 pub(crate) use patch::PatchFile;
-pub(crate) use report::{Attribution, CommitLines, FileLines, SessionLines};
+pub(crate) use report::{Attribution, CommitLines, FileLines, SessionLines, lacking_content};
 pub(crate) use text::Text;
 pub(crate) use who::Who;
 pub(crate) use who::who;

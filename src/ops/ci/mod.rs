@@ -7,7 +7,6 @@ mod policies;
 mod relink;
 mod sources;
 mod unlined;
-mod written;
 
 pub(crate) use check::{Breach, Checked, check};
 pub(crate) use policies::Policies;
