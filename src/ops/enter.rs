@@ -8,6 +8,7 @@
 //! shadows, the chains of checkpoints on a commit. Then, `follow` carries forward the other work that the worktree still has.
 //! Each step writes the file `base` last, so after a crash the next command repeats the step.
 
+mod arrived;
 mod follow;
 mod reconcile;
 mod reset_content;
@@ -15,6 +16,7 @@ mod reset_content;
 use std::time::{Duration, Instant};
 
 use self::{
+    arrived::link_arrived,
     follow::follow,
     reconcile::{before_commit, commit_made, reconcile},
 };
@@ -141,6 +143,10 @@ impl<'c> Worktree<'c> {
             return Ok(());
         }
         if let Some(known) = known {
+            if let Err(error) = link_arrived(self, known.0, now) {
+                // The rest must not wait for that: 'ci relink' and 'doctor --relink' look again.
+                self.leave_for_later("relink", error)?;
+            }
             if let Err(error) = follow(self, known) {
                 return self.leave_for_later("follow", error);
             }

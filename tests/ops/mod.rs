@@ -1,6 +1,7 @@
 //! Library tests, one file per verb.
 
 mod agents;
+mod arrived;
 mod attribution;
 mod attribution_formats;
 mod attribution_places;

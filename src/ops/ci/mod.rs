@@ -5,7 +5,6 @@ mod check;
 mod notes;
 mod policies;
 mod relink;
-mod sources;
 mod unlined;
 
 pub(crate) use check::{Breach, Checked, check};

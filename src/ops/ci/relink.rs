@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::sources::{Search, Source, without_merges};
 use crate::{
     error::{Error, Result},
     git::revision::Reachable,
@@ -21,6 +20,7 @@ use crate::{
         Context,
         attribution::{Reader, whole_range},
         records::{self, Additions, Log},
+        sources::{Search, Source, without_merges},
         whole::{is_needed, record_of, with_patch_ids, work_of},
     },
 };

@@ -31,6 +31,28 @@ pub(crate) struct Texts {
     pub(crate) prompts: Vec<(usize, Vec<u8>)>,
 }
 
+/// Returns the ids of the `most` records that were last added to our own log or completed there, the newest first. Reads only so many
+/// of the log's commits.
+pub(crate) fn newest(repo: &Repo, most: usize) -> Result<Vec<RecordId>> {
+    let (mut found, mut next) = (Vec::new(), repo.find_sound_ref(refname::HISTORY)?);
+    for _ in 0..most {
+        let Some(commit) = next else { break };
+        next = repo.parents_of(commit)?.first().copied();
+        let before = next.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+        for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
+            let path = change.path.strip_suffix(b"/record.toml").filter(|_| change.after.is_some());
+            let id = path.and_then(|path| path.split_once_str("/"));
+            let id = id.and_then(|(shard, rest)| parse_id(shard.as_bstr(), rest.as_bstr()));
+            found.extend(id.filter(|id| !found.contains(id)));
+        }
+        if found.len() >= most {
+            break;
+        }
+    }
+    found.truncate(most);
+    Ok(found)
+}
+
 impl Log<'_> {
     /// Returns the records; of one that several logs have, the version that counts.
     pub(crate) fn stored(&self) -> Result<Vec<Stored>> {
