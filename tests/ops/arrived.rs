@@ -2,7 +2,7 @@
 
 use super::{ci::sh, sharing::Team};
 
-const HISTORY: &str = "refs/checkpoint/history";
+const HISTORY: &str = "refs/checkpoints/history";
 const FIRST: &str =
     "the first line of a work\nthe second line of a work\nthe third line of a work\nand one more of the work";
 const SECOND: &str = "another file begins here\nit has a second telling line\nand it ends with the third";
