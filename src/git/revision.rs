@@ -217,6 +217,44 @@ impl Repo {
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
+    /// Returns the newest `most` commits that `tip` is or leads to, and `since` does not, without merges; with `paths`, those that change
+    /// any of these.
+    pub(crate) fn commits_since(
+        &self,
+        since: Option<ObjectId>,
+        tip: ObjectId,
+        paths: &[&BStr],
+        most: usize,
+    ) -> Result<Vec<ObjectId>> {
+        let limit = format!("--max-count={most}");
+        // A purge may have removed `since`.
+        let words = ["--literal-pathspecs", "rev-list", "--no-merges", "--ignore-missing", &limit, "--stdin"];
+        let mut input = lines(&[tip]).into_bytes();
+        input.extend(since.iter().flat_map(|since| format!("^{since}\n").into_bytes()));
+        input.extend(if paths.is_empty() { b"--\n".to_vec() } else { after_dashes(paths) });
+        let output = self.run_git(&words, Some(&input))?;
+        Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+    }
+
+    /// Returns those of `commits`, and of what they lead to, that `tip` is not and does not lead to. A commit that is not here is among
+    /// them.
+    pub(crate) fn outside_of(&self, tip: ObjectId, commits: &[ObjectId]) -> Result<HashSet<ObjectId>> {
+        let (mut outside, mut here) = (HashSet::new(), Vec::new());
+        for commit in commits {
+            if self.is_commit(*commit)? {
+                here.push(*commit);
+            } else {
+                outside.insert(*commit);
+            }
+        }
+        if !here.is_empty() {
+            let input = format!("{}^{tip}\n", lines(&here));
+            let output = self.run_git(&["rev-list", "--ignore-missing", "--stdin"], Some(input.as_bytes()))?;
+            outside.extend(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
+        }
+        Ok(outside)
+    }
+
     /// Returns the commits, without merges, that change any of `paths`, and which of these each changes: for each path the newest
     /// `most` of those that `tips` are or lead to, or without tips, of those that are reachable from HEADs and refs.
     pub(crate) fn commits_touching_each(

@@ -8,7 +8,6 @@
 //! shadows, the chains of checkpoints on a commit. Then, `follow` carries forward the other work that the worktree still has.
 //! Each step writes the file `base` last, so after a crash the next command repeats the step.
 
-mod arrived;
 mod follow;
 mod reconcile;
 mod reset_content;
@@ -16,14 +15,15 @@ mod reset_content;
 use std::time::{Duration, Instant};
 
 use self::{
-    arrived::link_arrived,
     follow::follow,
     reconcile::{before_commit, commit_made, reconcile},
 };
 use super::{
     Context, Worktree,
+    arrived::links_of_arrived,
     inherited::{note_seen, set_inherited_aside},
     known_base::{known_head, note_base},
+    records::{self, Additions},
     salvage::{Look, set_broken_aside},
     session_info::open_turns,
 };
@@ -143,7 +143,7 @@ impl<'c> Worktree<'c> {
             return Ok(());
         }
         if let Some(known) = known {
-            if let Err(error) = link_arrived(self, known.0, now) {
+            if let Err(error) = self.link_arrived(known.0, now) {
                 // The rest must not wait for that: 'ci relink' and 'doctor --relink' look again.
                 self.leave_for_later("relink", error)?;
             }
@@ -153,6 +153,12 @@ impl<'c> Worktree<'c> {
             failpoint::hit("follow:before-base");
         }
         note_base(self, now, end)
+    }
+
+    /// Links the commits that have come from elsewhere, since HEAD was at `known`, to the records whose work they have.
+    fn link_arrived(&self, known: Base, now: Base) -> Result<()> {
+        let links = links_of_arrived(self, known, now)?;
+        if links.is_empty() { Ok(()) } else { records::append(self, Additions { records: Vec::new(), links }) }
     }
 
     /// Reports that `operation` has failed. The next command tries again.

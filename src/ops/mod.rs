@@ -54,6 +54,7 @@ pub mod verify;
 pub(crate) mod why;
 pub(crate) mod worktrees;
 
+mod arrived;
 mod author;
 pub(crate) mod called;
 mod chain;
@@ -77,6 +78,7 @@ mod replace;
 pub(crate) mod restored_target;
 mod retried;
 mod session_info;
+mod shallow;
 mod share;
 mod sources;
 mod start;

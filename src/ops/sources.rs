@@ -14,10 +14,10 @@ use crate::{
     model::record::{Record, RecordId},
     ops::{
         Context,
-        attribution::{refuse_without_parent, whole_range},
         found_again::{by_patch, by_tree},
         provenance::recorded::is_in,
         records::{self, Log},
+        shallow::{refuse_without_parent, whole_range},
         share::Least,
     },
 };
@@ -77,8 +77,15 @@ impl<'c> Search<'c> {
             let ids: Vec<ObjectId> = commits.iter().map(|commit| commit.id).collect();
             for found in by_tree(repo, commits, &all)?.into_iter().chain(by_patch(repo, &ids, &all)?) {
                 // The same change may have been made before.
-                let record = lost.iter().find(|record| record.id == found.record);
-                if record.map_or(Ok(true), |record| records::is_older(repo, found.commit, record))? {
+                let Some(record) = lost.iter().find(|record| record.id == found.record) else { continue };
+                if records::is_older(repo, found.commit, record)? {
+                    continue;
+                }
+                // While a branch still has the original, a person may have made a small change as well.
+                let parent = commits.iter().find(|commit| commit.id == found.commit).and_then(|it| it.parent_id);
+                if elsewhere.contains(&record.commit)
+                    && !is_in(context, parent, found.commit, &record.id, Least::Telling)?
+                {
                     continue;
                 }
                 let sources = same.entry(found.commit).or_default();

@@ -1,8 +1,11 @@
 //! A forge squashes or rebases a branch without hooks and trailers, and the commits come back into the clone that has the records.
 
-use super::{ci::sh, sharing::Team};
+use super::{
+    ci::sh,
+    sharing::{HISTORY, Team},
+};
+use crate::support::processes::described;
 
-const HISTORY: &str = "refs/checkpoints/history";
 const FIRST: &str =
     "the first line of a work\nthe second line of a work\nthe third line of a work\nand one more of the work";
 const SECOND: &str = "another file begins here\nit has a second telling line\nand it ends with the third";
@@ -53,6 +56,7 @@ const NEXT: &str = "git checkpoint save -q || :";
 
 #[rstest::rstest]
 #[case::squash(SQUASH, PULL, (4, 4))]
+#[case::squash_with_a_message_of_another("git merge -q --squash origin/topic >../log; git commit -qm x --author 'F <f@example.com>'", PULL, (4, 4))]
 #[case::squash_while_the_branch_is_kept(SQUASH, "git pull -q --ff-only origin main", (4, 4))]
 #[case::branch_deleted_before(SQUASH, "git branch -qD topic; git pull -q --ff-only origin main", (4, 4))]
 #[case::edited(EDITED, PULL, (4, 5))]
@@ -69,6 +73,7 @@ fn what_a_forge_has_made_is_found(#[case] button: &str, #[case] arrival: &str, #
     sh(&team, "dev", &format!("{arrival}; {NEXT}"));
     assert_eq!((lines(&team, "x"), lines(&team, "y"), lines(&team, "z")), (expected, (0, 2), (3, 3)));
     let before = team.id("dev", HISTORY);
+    assert!(!before.is_empty());
     sh(&team, "dev", NEXT);
     sh(&team, "dev", "git switch -qc more HEAD~1; git switch -q -");
     assert_eq!(team.id("dev", HISTORY), before);
@@ -96,4 +101,49 @@ fn common_lines_stay_human(#[case] branch: &str) {
     forge(&team, "printf 'import os\\nimport sys\\nimport re\\nmine()\\n' >x; git add x; git commit -qm 'by hand'");
     sh(&team, "dev", &format!("git pull -q --ff-only origin main; {NEXT}"));
     assert_eq!(lines(&team, "x"), (0, 4));
+}
+
+/// Before a command has written anything, readers do not say that a person wrote the lines.
+#[test]
+fn readers_do_not_know_before_a_command_has_looked() {
+    let team = on_a_branch();
+    forge(&team, SQUASH);
+    sh(&team, "dev", "git -c core.hooksPath=/dev/null pull -q --ff-only origin main; git branch -qD topic");
+    let before = team.id("dev", HISTORY);
+    let blamed = team.done("dev", &["blame", "x"]);
+    assert_eq!(blamed.lines().filter(|line| line.contains(" unknown ")).count(), 4, "{blamed}");
+    let explained = described(&team.run("dev", &["explain", "HEAD"]));
+    assert!(!explained.contains("human") && explained.contains("git checkpoint save"), "{explained}");
+    assert_eq!(team.id("dev", HISTORY), before);
+    sh(&team, "dev", "git checkpoint save -q || :");
+    assert_eq!(lines(&team, "x"), (4, 4));
+}
+
+/// What another clone says about the commit decides nothing here.
+#[test]
+fn records_of_others_decide_nothing() {
+    let team = Team::of(&["dev", "eve"]);
+    sh(&team, "eve", "git switch -qc topic");
+    team.work("eve", "x", FIRST);
+    sh(&team, "eve", "git push -q origin topic");
+    team.done("eve", &["push"]);
+    team.work("dev", "own", SECOND);
+    forge(&team, SQUASH);
+    sh(&team, "dev", "git fetch -q origin topic");
+    team.done("dev", &["fetch"]);
+    let before = team.id("dev", HISTORY);
+    sh(&team, "dev", &format!("git pull -q --no-rebase --no-edit origin main; {NEXT}"));
+    assert_eq!(team.id("dev", HISTORY), before);
+}
+
+/// A person has made the same small change by hand, and the branch with the agent's is still there.
+#[test]
+fn a_small_change_stays_human_while_the_branch_is_there() {
+    let team = Team::of(&["dev"]);
+    sh(&team, "dev", "git switch -qc topic");
+    team.work("dev", "x", "version = 2");
+    sh(&team, "dev", "git switch -q main");
+    forge(&team, "echo 'version = 2' >x; git add x; git commit -qm 'by hand'");
+    sh(&team, "dev", &format!("git pull -q --ff-only origin main; {NEXT}"));
+    assert_eq!(lines(&team, "x"), (0, 1));
 }

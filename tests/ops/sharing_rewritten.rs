@@ -93,7 +93,14 @@ const NO_TRAILERS: &str = "git config checkpoint.link none; turn s1 am one; comm
 const RENAMED: &str = "turn s1 old one; turn s1 old two; commit first; git mv old new; sed -i 2d new; mine new mine
     git commit -qa --amend --no-edit";
 
+const MERGE: &str = "git switch -qc side; turn s1 me side; commit side; git switch -q -; echo 'main has this' >me; commit main
+    git merge -q side >../log || :; git checkpoint session prompt s2 --agent claude-code -q -m 'please write two'
+    sed -i '/^<<<<<<<\\|^=======\\|^>>>>>>>/d' me; sed -i '1s/.*/both resolved by the agent/' me; echo 'agent two adds it' >>me
+    git checkpoint session stop s2 -q; git add -A; git commit -qm merged; git branch -qD side
+    sed -i '2s/.*/by hand in the merge/' me; git commit -qa --amend --no-edit";
+
 #[rstest::rstest]
+#[case::amended_merge(MERGE, "me", 1)]
 #[case::amend(AMEND, "am", 1)]
 #[case::amend_by_an_agent(AMEND_BY_AGENT, "am", 1)]
 #[case::amend_twice(AMEND_TWICE, "am", 1)]

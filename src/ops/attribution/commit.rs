@@ -12,7 +12,7 @@ use gix::ObjectId;
 
 use super::{super::Context, authors::Authors, recorded::Records, text::Text, unseen::unseen_commits};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     git::{
         Repo,
         counting::Counting,
@@ -26,7 +26,10 @@ use crate::{
         inferred,
         record::RecordId,
     },
-    ops::provenance::{left, moved_from::Parents, moved_on::Left},
+    ops::{
+        provenance::{left, moved_from::Parents, moved_on::Left},
+        shallow::refuse_without_parent,
+    },
 };
 
 /// A commit and the attribution of its lines.
@@ -285,18 +288,6 @@ impl<'r> Reader<'r> {
         );
         Ok(())
     }
-}
-
-/// Refuses if a shallow clone begins at the commit `id`, so that its `parent` is not here: what a commit changed is the difference from
-/// its parent.
-pub(crate) fn refuse_without_parent(repo: &Repo, id: ObjectId, parent: ObjectId) -> Result<()> {
-    if repo.is_shallow() && !repo.has_object(parent) { Err(begins_shallow(repo, id)) } else { Ok(()) }
-}
-
-/// Returns the error for `id`, the first commit of a shallow clone.
-pub(crate) fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
-    Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
-        .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }
 
 /// Returns the intersection of two lists of ranges, both in order.

@@ -18,8 +18,9 @@ use crate::{
     },
     ops::{
         Context,
-        attribution::{Reader, whole_range},
+        attribution::Reader,
         records::{self, Additions, Log},
+        shallow::whole_range,
         sources::{Search, Source, without_merges},
         whole::{is_needed, record_of, with_patch_ids, work_of},
     },

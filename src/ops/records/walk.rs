@@ -31,26 +31,21 @@ pub(crate) struct Texts {
     pub(crate) prompts: Vec<(usize, Vec<u8>)>,
 }
 
-/// Returns the ids of the `most` records that were last added to our own log or completed there, the newest first. Reads only so many
-/// of the log's commits.
+/// Returns the ids of the records that the `most` last commits of our own log have added or completed.
 pub(crate) fn newest(repo: &Repo, most: usize) -> Result<Vec<RecordId>> {
-    let (mut found, mut next) = (Vec::new(), repo.find_sound_ref(refname::HISTORY)?);
+    let Some(tip) = repo.find_sound_ref(refname::HISTORY)? else { return Ok(Vec::new()) };
+    let mut before = Some(tip);
     for _ in 0..most {
-        let Some(commit) = next else { break };
-        next = repo.parents_of(commit)?.first().copied();
-        let before = next.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
-        for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
-            let path = change.path.strip_suffix(b"/record.toml").filter(|_| change.after.is_some());
-            let id = path.and_then(|path| path.split_once_str("/"));
-            let id = id.and_then(|(shard, rest)| parse_id(shard.as_bstr(), rest.as_bstr()));
-            found.extend(id.filter(|id| !found.contains(id)));
-        }
-        if found.len() >= most {
-            break;
-        }
+        let Some(commit) = before else { break };
+        before = repo.parents_of(commit)?.first().copied();
     }
-    found.truncate(most);
-    Ok(found)
+    let before = before.map_or_else(|| Ok(repo.empty_tree_id()), |commit| repo.tree_of_commit(commit))?;
+    let changes = repo.diff_trees(before, repo.tree_of_commit(tip)?)?;
+    let ids = changes.iter().filter(|change| change.after.is_some()).filter_map(|change| {
+        let (shard, rest) = change.path.strip_suffix(b"/record.toml")?.split_once_str("/")?;
+        parse_id(shard.as_bstr(), rest.as_bstr())
+    });
+    Ok(ids.collect())
 }
 
 impl Log<'_> {
