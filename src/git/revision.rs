@@ -217,28 +217,27 @@ impl Repo {
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
-    /// Returns the newest `most` commits that `tip` is or leads to, and `since` does not, without merges; with `paths`, those that change
+    /// Returns the newest `most` commits that `tips` are or lead to, and `since` do not, without merges; with `paths`, those that change
     /// any of these.
     pub(crate) fn commits_since(
         &self,
-        since: Option<ObjectId>,
-        tip: ObjectId,
+        since: &[ObjectId],
+        tips: &[ObjectId],
         paths: &[&BStr],
         most: usize,
     ) -> Result<Vec<ObjectId>> {
         let limit = format!("--max-count={most}");
-        // A purge may have removed `since`.
+        // A purge may have removed some of `since`.
         let words = ["--literal-pathspecs", "rev-list", "--no-merges", "--ignore-missing", &limit, "--stdin"];
-        let mut input = lines(&[tip]).into_bytes();
+        let mut input = lines(tips).into_bytes();
         input.extend(since.iter().flat_map(|since| format!("^{since}\n").into_bytes()));
-        input.extend(if paths.is_empty() { b"--\n".to_vec() } else { after_dashes(paths) });
+        input.extend(after_dashes(paths));
         let output = self.run_git(&words, Some(&input))?;
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
-    /// Returns those of `commits`, and of what they lead to, that `tip` is not and does not lead to. A commit that is not here is among
-    /// them.
-    pub(crate) fn outside_of(&self, tip: ObjectId, commits: &[ObjectId]) -> Result<HashSet<ObjectId>> {
+    /// Returns those of `commits`, and of what they lead to, that none of `tips` is or leads to. A commit that is not here is among them.
+    pub(crate) fn outside_of(&self, tips: &[ObjectId], commits: &[ObjectId]) -> Result<HashSet<ObjectId>> {
         let (mut outside, mut here) = (HashSet::new(), Vec::new());
         for commit in commits {
             if self.is_commit(*commit)? {
@@ -248,7 +247,8 @@ impl Repo {
             }
         }
         if !here.is_empty() {
-            let input = format!("{}^{tip}\n", lines(&here));
+            let mut input = lines(&here);
+            input.extend(tips.iter().map(|tip| format!("^{tip}\n")));
             let output = self.run_git(&["rev-list", "--ignore-missing", "--stdin"], Some(input.as_bytes()))?;
             outside.extend(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
         }

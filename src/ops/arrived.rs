@@ -10,6 +10,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
+    known_base::known_head,
     records::{self, Log},
     sources::Search,
 };
@@ -17,7 +18,7 @@ use crate::{
     error::Result,
     git::{Repo, revision::Reachable},
     model::{
-        head_move::MoveKind,
+        head_move::{HeadMove, LogEnd, MoveKind},
         record::{How, Link, Record},
         refname::Base,
     },
@@ -28,16 +29,34 @@ const MOST_COMMITS: usize = 64;
 /// So many records, the newest, are looked at.
 const MOST_RECORDS: usize = 200;
 
-/// Returns links from the commits that HEAD has got on its way from `known` to `now`, and that have no record, to records of lost commits
-/// whose work they have.
-pub(crate) fn links_of_arrived(context: &Context, known: Base, now: Base) -> Result<Vec<Link>> {
+/// Returns the links that the next command which writes will add for what HEAD has got since we last looked.
+pub(crate) fn links_to_come(context: &Context) -> Result<Vec<Link>> {
+    let head = context.repo.head()?.id;
+    let known = known_head(context).filter(|(known, _)| *known != Base::of_head(head));
+    let (Some(head), Some(known)) = (head, known) else { return Ok(Vec::new()) };
+    let (moves, _) = context.repo.head_moves(known, head)?;
+    links_of_arrived(context, known, &moves)
+}
+
+/// Returns links from the commits that `moves` have brought to HEAD, which was at `known`, and that have no record, to records of lost
+/// commits whose work they have. Each commit is looked at when HEAD gets it for the first time.
+pub(crate) fn links_of_arrived(
+    context: &Context,
+    known: (Base, Option<LogEnd>),
+    moves: &[HeadMove],
+) -> Result<Vec<Link>> {
     let repo = &context.repo;
-    let (Some(head), Some(log), true) = (now.commit_id(), Log::own(repo)?, known != now) else { return Ok(Vec::new()) };
-    if repo.commits_since(known.commit_id(), head, &[], 1)?.is_empty() {
+    let (tips, Some(log)) = (brought(repo, moves)?, Log::own(repo)?) else { return Ok(Vec::new()) };
+    if tips.is_empty() {
         return Ok(Vec::new());
     }
-    let lost = lost(context, &log, head)?;
-    let arrived = arrived(repo, &log, (known, head), &lost)?;
+    let mut since: Vec<ObjectId> = known.0.commit_id().into_iter().collect();
+    since.extend(repo.heads_before(known));
+    if repo.commits_since(&since, &tips, &[], 1)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lost = lost(context, &log, &tips)?;
+    let arrived = arrived(repo, &log, (&since, &tips), &lost)?;
     let search = Search::among(context, &log, &arrived, lost, None)?;
     let mut links = Vec::new();
     for commit in &arrived {
@@ -50,8 +69,23 @@ pub(crate) fn links_of_arrived(context: &Context, known: Base, now: Base) -> Res
     Ok(links)
 }
 
-/// Returns the newest records of commits that `head` does not lead to, the newest first.
-fn lost(context: &Context, log: &Log<'_>, head: ObjectId) -> Result<Vec<Record>> {
+/// Returns the commits that lead to what `moves` have brought to HEAD: where it went, and what was merged.
+fn brought(repo: &Repo, moves: &[HeadMove]) -> Result<Vec<ObjectId>> {
+    let mut tips = Vec::new();
+    for moved in moves {
+        match moved.kind {
+            MoveKind::Existing | MoveKind::Reset | MoveKind::RebaseStart => tips.push(moved.to),
+            MoveKind::Merge | MoveKind::Commit if repo.is_commit(moved.to)? => {
+                tips.extend(repo.parents_of(moved.to)?.into_iter().skip(1));
+            }
+            _ => {}
+        }
+    }
+    Ok(tips)
+}
+
+/// Returns the newest records of commits that none of `tips` leads to, the newest first.
+fn lost(context: &Context, log: &Log<'_>, tips: &[ObjectId]) -> Result<Vec<Record>> {
     let repo = &context.repo;
     let mut of_records = Vec::new();
     for id in records::newest(repo, MOST_RECORDS)? {
@@ -61,7 +95,7 @@ fn lost(context: &Context, log: &Log<'_>, head: ObjectId) -> Result<Vec<Record>>
         of_records.push((id, links.into_iter().map(|link| link.commit).collect::<Vec<_>>()));
     }
     let commits: Vec<ObjectId> = of_records.iter().flat_map(|(_, commits)| commits).copied().collect();
-    let outside = repo.outside_of(head, &commits)?;
+    let outside = repo.outside_of(tips, &commits)?;
     of_records.retain(|(_, commits)| !commits.is_empty() && commits.iter().all(|commit| outside.contains(commit)));
     let mut lost: Vec<Record> = of_records
         .iter()
@@ -72,9 +106,14 @@ fn lost(context: &Context, log: &Log<'_>, head: ObjectId) -> Result<Vec<Record>>
     Ok(lost)
 }
 
-/// Returns the newest commits between `known` and `head` that change a file of `lost`, without merges, those that have a record, and those
-/// that were made here.
-fn arrived(repo: &Repo, log: &Log<'_>, (known, head): (Base, ObjectId), lost: &[Record]) -> Result<Vec<Reachable>> {
+/// Returns the newest commits that `tips` lead to and `since` do not, and that change a file of `lost`, without merges, those that have a
+/// record, and those that were made here.
+fn arrived(
+    repo: &Repo,
+    log: &Log<'_>,
+    (since, tips): (&[ObjectId], &[ObjectId]),
+    lost: &[Record],
+) -> Result<Vec<Reachable>> {
     let files = lost.iter().flat_map(|record| &record.files).filter(|file| !file.sessions.is_empty());
     let paths: BTreeSet<&BStr> = files.map(|file| file.path.as_bstr()).collect();
     if paths.is_empty() {
@@ -82,7 +121,7 @@ fn arrived(repo: &Repo, log: &Log<'_>, (known, head): (Base, ObjectId), lost: &[
     }
     let paths: Vec<&BStr> = paths.into_iter().collect();
     let mut found = Vec::new();
-    for id in repo.commits_since(known.commit_id(), head, &paths, MOST_COMMITS)? {
+    for id in repo.commits_since(since, tips, &paths, MOST_COMMITS)? {
         let parents = repo.written_parents_of(id)?;
         // A shallow clone does not have what its first commits change.
         let is_whole = parents.first().map_or(Ok(true), |parent| repo.is_commit(*parent))?;

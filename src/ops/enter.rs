@@ -20,10 +20,8 @@ use self::{
 };
 use super::{
     Context, Worktree,
-    arrived::links_of_arrived,
     inherited::{note_seen, set_inherited_aside},
     known_base::{known_head, note_base},
-    records::{self, Additions},
     salvage::{Look, set_broken_aside},
     session_info::open_turns,
 };
@@ -143,22 +141,12 @@ impl<'c> Worktree<'c> {
             return Ok(());
         }
         if let Some(known) = known {
-            if let Err(error) = self.link_arrived(known.0, now) {
-                // The rest must not wait for that: 'ci relink' and 'doctor --relink' look again.
-                self.leave_for_later("relink", error)?;
-            }
             if let Err(error) = follow(self, known) {
                 return self.leave_for_later("follow", error);
             }
             failpoint::hit("follow:before-base");
         }
         note_base(self, now, end)
-    }
-
-    /// Links the commits that have come from elsewhere, since HEAD was at `known`, to the records whose work they have.
-    fn link_arrived(&self, known: Base, now: Base) -> Result<()> {
-        let links = links_of_arrived(self, known, now)?;
-        if links.is_empty() { Ok(()) } else { records::append(self, Additions { records: Vec::new(), links }) }
     }
 
     /// Reports that `operation` has failed. The next command tries again.

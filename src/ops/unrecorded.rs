@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{Context, arrived::links_of_arrived, chain::carry_forward::LiveShadows, known_base::known_base, records};
+use super::{Context, arrived::links_to_come, chain::carry_forward::LiveShadows, known_base::known_base, records};
 use crate::{
     git::Repo,
     model::{
@@ -44,9 +44,8 @@ pub(crate) fn unrecorded(context: &Context, commits: &[ObjectId]) -> Option<Unre
 
 /// Returns true if one of `commits` has come from elsewhere, and the next command that writes will link it to a record.
 fn have_arrived(context: &Context, commits: &[ObjectId]) -> bool {
-    let now = context.repo.head().ok().map(|head| Base::of_head(head.id));
-    let Some((known, now)) = known_base(context).zip(now).filter(|_| !commits.is_empty()) else { return false };
-    links_of_arrived(context, known, now).is_ok_and(|links| links.iter().any(|link| commits.contains(&link.commit)))
+    !commits.is_empty()
+        && links_to_come(context).is_ok_and(|links| links.iter().any(|link| commits.contains(&link.commit)))
 }
 
 fn awaits_save(context: &Context) -> bool {

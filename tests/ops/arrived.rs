@@ -65,6 +65,8 @@ const NEXT: &str = "git checkpoint save -q || :";
 #[case::switch(SQUASH, "git fetch -q; git switch -qc other origin/main", (4, 4))]
 #[case::no_hooks(SQUASH, "git -c core.hooksPath=/dev/null pull -q --ff-only origin main", (4, 4))]
 #[case::merge(SQUASH, "echo o >own; git add own; git commit -qm own; git pull -q --no-rebase --no-edit origin main", (4, 4))]
+#[case::reset_then_commit(SQUASH, "git fetch -q; git reset -q --hard origin/main; echo o >own; git add own; git commit -qm own", (4, 4))]
+#[case::merged_into_the_branch(SQUASH, "git fetch -q; git switch -q topic; git merge -q --no-edit origin/main; git switch -q main; git pull -q --ff-only origin main", (4, 4))]
 #[case::rebased_on_it(SQUASH, "echo o >own; git add own; git commit -qm own; git pull -q --rebase origin main", (4, 4))]
 #[case::worktree(SQUASH, "git worktree add -q ../linked topic; git pull -q --ff-only origin main", (4, 4))]
 fn what_a_forge_has_made_is_found(#[case] button: &str, #[case] arrival: &str, #[case] expected: (usize, usize)) {

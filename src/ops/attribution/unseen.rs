@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::super::{
     Context,
-    arrived::links_of_arrived,
+    arrived::links_to_come,
     chain::shadows,
     condense::{Made, has_work_on},
     known_base::known_head,
@@ -38,7 +38,7 @@ pub(super) fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
         Ok(HashSet::new())
     })?;
     unseen.extend(commits_on_work(context, head, known.0)?);
-    let arrived = links_of_arrived(context, known.0, Base::of_head(head)).or_else(|error| {
+    let arrived = links_to_come(context).or_else(|error| {
         context.check_interrupt()?;
         tracing::warn!(%error, "cannot compare commits of others with records");
         Ok(Vec::new())
