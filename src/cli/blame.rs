@@ -84,6 +84,7 @@ impl BlameCommand {
         let unknown = || found.lines.iter().filter(|lines| lines.who.owner == Kind::Unknown);
         if !self.json && !self.porcelain && unknown().next().is_some() {
             let commits: BTreeSet<ObjectId> = unknown().filter_map(|lines| lines.commit).collect();
+            call.say_what_lacks(&found.lacking);
             call.hint_at_unrecorded(&context, &commits.into_iter().collect::<Vec<_>>());
         }
         Ok(Exit::Done)

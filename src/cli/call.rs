@@ -25,9 +25,10 @@ use super::{
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{RefNames, Repo, counter::Counter},
-    model::path_text::shell_word,
+    model::{path_text::shell_word, record::RecordId},
     ops::{
         Context,
+        attribution::lacking_content,
         unrecorded::{Unrecorded, unrecorded},
     },
 };
@@ -169,6 +170,16 @@ impl Call {
         for text in skipped {
             self.out.warning(&text);
             self.out.hint("'git checkpoint doctor' says what can be done");
+        }
+    }
+
+    /// Says that lines are unknown because the content that the records `ids` are of is not here.
+    pub(super) fn say_what_lacks(&mut self, ids: &[RecordId]) {
+        if let Some(why) = lacking_content(ids) {
+            self.out.aside(&why);
+            self.out.hint(
+                "once their author has run 'git checkpoint push' again, 'git checkpoint fetch' gets what is lacking",
+            );
         }
     }
 

@@ -90,6 +90,7 @@ impl Explain {
             call.out.line(&format!("In no record: tokens: {}", tokens::words(usage)))?;
         }
         hint_at_missing(&explained, call);
+        call.say_what_lacks(&explained.lacking_records);
         Ok(exit)
     }
 }

@@ -55,6 +55,7 @@ impl WhyCommand {
         call.start_pager(&context)?;
         print(&found, call)?;
         if found.who.owner == Kind::Unknown {
+            call.say_what_lacks(&found.lacking);
             call.hint_at_unrecorded(&context, found.commit.as_slice());
         }
         Ok(Exit::Done)

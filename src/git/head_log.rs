@@ -279,6 +279,14 @@ impl Repo {
             || self.other_worktrees().iter().any(|(_, root)| self.open_worktree(root).is_ok_and(|there| is_in(&there)))
     }
 
+    /// Returns where HEAD of this worktree was before `known`, as far as the end of its reflog says so.
+    pub(crate) fn heads_before(&self, (known, end): (Base, Option<LogEnd>)) -> Vec<ObjectId> {
+        let log = self.head_log(None);
+        let is_known = |entry: &Entry<'_>| end.is_some() && entry.end == end && Base::Commit(entry.new) == known;
+        let before = log.entries().skip_while(|entry| !is_known(entry)).skip(1).take(MOST_MOVES);
+        before.map(|entry| entry.new).filter(|id| !id.is_null()).collect()
+    }
+
     /// Returns true if HEAD of this worktree has a reflog.
     pub(crate) fn has_reflog(&self) -> bool {
         self.head_log(None).entries().next().is_some()

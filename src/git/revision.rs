@@ -130,17 +130,18 @@ impl Repo {
 
     /// Returns those of `commits` that are reachable from HEAD, a branch or a tag, newest first.
     pub(crate) fn reachable_of(&self, commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        fn ids<C: FromIterator<ObjectId>>(output: &BString) -> C {
+            output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect()
+        }
+
         if commits.is_empty() {
             return Ok(Vec::new());
         }
-        let ids = |output: &BString| -> Vec<ObjectId> {
-            output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect()
-        };
         let input = lines(commits);
         let start = ["rev-list", "--ignore-missing", "--stdin", "--not", "--branches", "--remotes", "--tags", "HEAD"];
-        let left = ids(&self.run_git(&start, Some(input.as_bytes()))?);
+        let left: HashSet<ObjectId> = ids(&self.run_git(&start, Some(input.as_bytes()))?);
         let sorted = ["rev-list", "--ignore-missing", "--no-walk=sorted", "--stdin"];
-        let mut found = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
+        let mut found: Vec<ObjectId> = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
         found.retain(|id| !left.contains(id));
         Ok(found)
     }
@@ -223,6 +224,44 @@ impl Repo {
         let Some((arguments, input)) = walk_of_paths(&start, paths, tips, exclude) else { return Ok(Vec::new()) };
         let output = self.run_git(&arguments, Some(&input))?;
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+    }
+
+    /// Returns the newest `most` commits that `tips` are or lead to, and `since` do not, without merges; with `paths`, those that change
+    /// any of these.
+    pub(crate) fn commits_since(
+        &self,
+        since: &[ObjectId],
+        tips: &[ObjectId],
+        paths: &[&BStr],
+        most: usize,
+    ) -> Result<Vec<ObjectId>> {
+        let limit = format!("--max-count={most}");
+        // A purge may have removed some of `since`.
+        let words = ["--literal-pathspecs", "rev-list", "--no-merges", "--ignore-missing", &limit, "--stdin"];
+        let mut input = lines(tips).into_bytes();
+        input.extend(since.iter().flat_map(|since| format!("^{since}\n").into_bytes()));
+        input.extend(after_dashes(paths));
+        let output = self.run_git(&words, Some(&input))?;
+        Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+    }
+
+    /// Returns those of `commits`, and of what they lead to, that none of `tips` is or leads to. A commit that is not here is among them.
+    pub(crate) fn outside_of(&self, tips: &[ObjectId], commits: &[ObjectId]) -> Result<HashSet<ObjectId>> {
+        let (mut outside, mut here) = (HashSet::new(), Vec::new());
+        for commit in commits {
+            if self.is_commit(*commit)? {
+                here.push(*commit);
+            } else {
+                outside.insert(*commit);
+            }
+        }
+        if !here.is_empty() {
+            let mut input = lines(&here);
+            input.extend(tips.iter().map(|tip| format!("^{tip}\n")));
+            let output = self.run_git(&["rev-list", "--ignore-missing", "--stdin"], Some(input.as_bytes()))?;
+            outside.extend(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
+        }
+        Ok(outside)
     }
 
     /// Returns the same of each path by itself, its newest `most`, and which of `paths` each commit changes. Git ends once that is known: a
@@ -348,12 +387,18 @@ fn walk_of_paths(
     };
     arguments.push("--stdin".into());
     let mut input = lines(tips).into_bytes();
-    input.extend_from_slice(b"--\n");
+    input.extend(after_dashes(paths));
+    Some((arguments, input))
+}
+
+/// Returns `paths` for git's `--stdin`.
+fn after_dashes(paths: &[&BStr]) -> Vec<u8> {
+    let mut input = b"--\n".to_vec();
     for path in sayable(paths) {
         input.extend_from_slice(path);
         input.push(b'\n');
     }
-    Some((arguments, input))
+    input
 }
 
 /// Returns those of `paths` that can be passed to git's `--stdin`: those without a line break.

@@ -66,6 +66,11 @@ impl RecordId {
         Self::parse(&hex[hex.len() - 16..]).expect("16 digits")
     }
 
+    /// Returns another id of `commit`, for a second record: the first digits of the commit id.
+    pub fn second_of_commit(commit: ObjectId) -> Self {
+        Self::parse(&commit.to_string()[..16]).expect("16 digits")
+    }
+
     /// Returns the id that `text` is; none if it is anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let digits: [u8; 16] = text.as_bytes().try_into().ok()?;
@@ -137,6 +142,8 @@ pub struct Record {
     pub files: Vec<RecordFile>,
     /// The number of lines by author.
     pub counts: Counts,
+    /// True if it says who wrote each line that the commit adds, so that no other record of the commit is needed for that.
+    pub is_whole: bool,
 }
 
 /// The part of a session that went into a commit.

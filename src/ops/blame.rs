@@ -22,7 +22,11 @@ use crate::{
         Repo,
         blame::{Blamed, Question},
     },
-    model::{attribution::kind::Kind, id_text, path_text, record::Record},
+    model::{
+        attribution::kind::Kind,
+        id_text, path_text,
+        record::{Record, RecordId},
+    },
 };
 
 /// What to look at.
@@ -57,6 +61,9 @@ pub(crate) struct Blame {
     /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,
+    /// The records without content here that lines may be of.
+    #[serde(skip)]
+    pub lacking: Vec<RecordId>,
 }
 
 /// Lines of one commit and owner.
@@ -163,7 +170,8 @@ pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
     let are_turns_known = rev.is_some() || context.are_turns_known();
     name_remotes(&context.repo, &mut lines)?;
     let troubles = search.reader.troubles().to_vec();
-    Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known, troubles })
+    let lacking = search.reader.lacking();
+    Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known, troubles, lacking })
 }
 
 /// Parses a plain range for an uncommitted file: git does not blame such files, so it does not parse ranges of them.
@@ -227,7 +235,7 @@ fn name_remotes(repo: &Repo, lines: &mut [BlamedLines]) -> Result<()> {
         let Some(commit) = group.recorded_by else { continue };
         let key = (commit, group.who.session.clone());
         if !known.contains_key(&key) {
-            let record = naming(&log, commit, key.1.as_deref())?;
+            let record = naming(&log, commit, key.1.as_deref(), None)?;
             let remote = record.map(|(record, _)| log.remote_of(&record.id)).transpose()?.flatten();
             known.insert(key.clone(), remote);
         }
@@ -236,20 +244,27 @@ fn name_remotes(repo: &Repo, lines: &mut [BlamedLines]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the record of `commit` that names `session`, and which of its sessions that is; if none does, the first record of the commit.
+/// Returns the record of `commit` that names `session`, best with its `turn`, and which of its sessions that is; if none does, the first
+/// record of the commit.
 pub(crate) fn naming(
     log: &Log<'_>,
     commit: ObjectId,
     session: Option<&str>,
+    turn: Option<u32>,
 ) -> Result<Option<(Record, Option<usize>)>> {
-    let mut first = None;
+    // A whole record has no prompts: those are in the records that it was made of.
+    let rank = |(record, at): &(Record, Option<usize>)| {
+        let part = at.and_then(|at| record.sessions.get(at));
+        (part.is_some(), part.is_some_and(|part| turn.is_some_and(|turn| part.turns.contains(&turn))), !record.is_whole)
+    };
+    let mut best: Option<(Record, Option<usize>)> = None;
     for id in log.of_commit_or_change(commit)? {
         let Some(record) = log.find(&id).ok().flatten() else { continue };
         let at = session.and_then(|session| record.sessions.iter().position(|part| part.id == session));
-        if at.is_some() {
-            return Ok(Some((record, at)));
+        let found = (record, at);
+        if best.as_ref().is_none_or(|best| rank(&found) > rank(best)) {
+            best = Some(found);
         }
-        first.get_or_insert((record, None));
     }
-    Ok(first)
+    Ok(best)
 }

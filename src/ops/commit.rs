@@ -260,8 +260,8 @@ fn promise(
 ) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let (mut ids, mut others) = (Vec::new(), Vec::new());
+    let named = amended.map_or_else(|| Ok(Vec::new()), |head| evidence::named_by(repo, head))?;
     if let Some(head) = amended {
-        let named = evidence::named_by(repo, head)?;
         for id in evidence::of_commit(repo, head)? {
             // A person's commit may have a record, and needs no trailer.
             let is_of_person = || {
@@ -300,7 +300,7 @@ fn promise(
     ids.extend(others);
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
-    Ok(ids)
+    evidence::without_own_whole(repo, ids, &named)
 }
 
 /// Notes the records of what a conflict has brought from `sides`, the commits that git copies or squashes, and returns them.

@@ -36,9 +36,8 @@ use crate::{
 };
 use survey::Survey;
 
+pub use super::found_again::Relinked;
 pub use problem::{Problem, Severity};
-pub use relink::Relinked;
-pub(crate) use relink::{by_patch, by_tree};
 
 /// What is to be done beside looking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

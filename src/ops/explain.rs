@@ -50,6 +50,9 @@ pub struct Explained {
     pub agent_percentage: Option<f64>,
     /// The records that the commit's message names, and that are not here.
     pub missing_records: Vec<RecordId>,
+    /// Those that are here without the content that they are of.
+    #[serde(skip)]
+    pub lacking_records: Vec<RecordId>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
     /// What the session has used that no record has, if one was asked for; none if nothing is known.
@@ -223,9 +226,11 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         (kind, session) = (Subject::Session, Some(id));
         records = found;
     }
-    let figures = commit.map(|commit| figures_of(context, commit));
-    let is_human = records.is_empty() && matches!(&figures, Some(Ok(figures)) if figures.is_human());
-    let figures = if records.is_empty() { None } else { figures.transpose()? };
+    let found = commit.map(|commit| attribution_of(context, commit));
+    let is_human = records.is_empty() && matches!(&found, Some(Ok(found)) if found.summary.is_human());
+    let found = if records.is_empty() { None } else { found.transpose()? };
+    let (figures, lacking_records) = found.map(|found| (found.summary, found.lacking_records)).unzip();
+    let lacking_records = lacking_records.unwrap_or_default();
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
@@ -241,6 +246,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         lines,
         agent_percentage,
         missing_records,
+        lacking_records,
         records,
         unrecorded_usage,
         trouble: damage.map(|damage| damage.to_string()),
@@ -248,9 +254,9 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     })
 }
 
-fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {
+fn attribution_of(context: &Context, commit: ObjectId) -> Result<attribution::Attribution> {
     let target = Target::Revision(commit.to_string());
-    Ok(attribution(context, &Options { target, ..Options::default() })?.summary)
+    attribution(context, &Options { target, ..Options::default() })
 }
 
 fn is_session(context: &Context, text: &str) -> Result<bool> {

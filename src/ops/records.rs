@@ -7,6 +7,7 @@ mod append;
 mod change;
 pub(crate) mod evidence;
 mod index;
+mod linked;
 mod log;
 mod own;
 mod transcript;
@@ -29,7 +30,7 @@ pub(crate) use append::lock;
 pub(crate) use change::SameChange;
 pub(crate) use log::{Log, are_here, fetched, is_of_log, root_tree};
 pub use own::{find, of_commit, of_parent};
-pub(crate) use walk::{Texts, prompts_in};
+pub(crate) use walk::{Texts, newest, prompts_in};
 
 /// What [`append()`] adds.
 #[derive(Clone, Debug, Default)]

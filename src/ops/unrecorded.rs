@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{Context, chain::carry_forward::LiveShadows, known_base::known_base, records};
+use super::{Context, arrived::links_to_come, chain::carry_forward::LiveShadows, known_base::known_base, records};
 use crate::{
     git::Repo,
     model::{
@@ -15,7 +15,8 @@ use crate::{
 /// Why commits have no record here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unrecorded {
-    /// HEAD has moved from a commit with an agent's checkpoints since we last looked: the next save makes the records.
+    /// HEAD has moved from a commit with an agent's checkpoints since we last looked, or to commits with work of records: the next save
+    /// makes the records, or links them.
     AwaitsSave,
     /// The message of one of them names this record, which is not here.
     IsElsewhere(RecordId),
@@ -27,7 +28,7 @@ pub(crate) enum Unrecorded {
 /// nothing.
 pub(crate) fn unrecorded(context: &Context, commits: &[ObjectId]) -> Option<Unrecorded> {
     let repo = &context.repo;
-    if awaits_save(context) {
+    if awaits_save(context) || have_arrived(context, commits) {
         return Some(Unrecorded::AwaitsSave);
     }
     let has_no_records = || records::are_here(repo).is_ok_and(|are_here| !are_here);
@@ -39,6 +40,12 @@ pub(crate) fn unrecorded(context: &Context, commits: &[ObjectId]) -> Option<Unre
         return Some(Unrecorded::IsElsewhere(id));
     }
     state::hooks::enabled_since(repo.common_dir()).is_none().then_some(Unrecorded::NeverEnabled)
+}
+
+/// Returns true if one of `commits` has come from elsewhere, and the next command that writes will link it to a record.
+fn have_arrived(context: &Context, commits: &[ObjectId]) -> bool {
+    !commits.is_empty()
+        && links_to_come(context).is_ok_and(|links| links.iter().any(|link| commits.contains(&link.commit)))
 }
 
 fn awaits_save(context: &Context) -> bool {

@@ -64,6 +64,9 @@ pub(crate) struct Why {
     /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,
+    /// The records without content here that the line may be of.
+    #[serde(skip)]
+    pub lacking: Vec<RecordId>,
 }
 
 /// A piece of a transcript.
@@ -101,6 +104,7 @@ pub(crate) fn why(context: &Context, path: BString, line: u32, rev: Option<Strin
         prompt: None,
         transcript: Vec::new(),
         troubles: blame.troubles,
+        lacking: blame.lacking,
     };
     if let Some(commit) = found.commit {
         let message = context.repo.message_of(commit)?;
@@ -122,7 +126,7 @@ fn explain_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Re
         log => log?,
     };
     let (Some(log), Some(commit)) = (log, found.recorded_by) else { return Ok(()) };
-    let Some((record, at)) = naming(&log, commit, why.who.session.as_deref())? else { return Ok(()) };
+    let Some((record, at)) = naming(&log, commit, why.who.session.as_deref(), why.who.turn)? else { return Ok(()) };
     (why.record, why.record_remote) = (Some(record.id), log.remote_of(&record.id)?);
     // If a human wrote the line, the record still describes its commit.
     let Some(at) = at else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! Library tests, one file per verb.
 
 mod agents;
+mod arrived;
 mod attribution;
 mod attribution_formats;
 mod attribution_places;
@@ -91,6 +92,7 @@ mod sharing_borrowed;
 mod sharing_broken;
 mod sharing_checkpoints;
 mod sharing_hostile;
+mod sharing_rewritten;
 mod sharing_seen;
 mod sharing_stalled;
 mod sharing_trust;

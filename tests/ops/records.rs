@@ -50,6 +50,7 @@ pub(super) fn record_of(world: &World, commit: &str, id: &str) -> NewRecord {
         }],
         files,
         counts: Counts { agent: 3, human: 1, ..Counts::default() },
+        is_whole: false,
     };
     let prompts = vec![Prompt { turn: 1, seconds: START, text: "please add numbers".into() }];
     let transcript = Some(format!("{{\"role\":\"user\",\"commit\":\"{commit_id}\"}}\n").into_bytes());

@@ -5,10 +5,15 @@ use std::fs;
 use super::sharing::{AS_JOINED, HISTORY, TRACKING, Team};
 
 /// The id of a record that a stranger makes up.
-const FORGED: &str = "0000000000000006";
+pub(super) const FORGED: &str = "0000000000000006";
 
 /// A record that says: the session `s9` has written the first line of `path`, whose blob is `after`.
-fn record(id: &str, commit: &str, parent: &str, (path, before, after): (&str, &str, &str)) -> Vec<(String, String)> {
+pub(super) fn record(
+    id: &str,
+    commit: &str,
+    parent: &str,
+    (path, before, after): (&str, &str, &str),
+) -> Vec<(String, String)> {
     let (shard, rest) = id.split_at(2);
     let none = "0".repeat(40);
     let record = format!(
@@ -31,7 +36,7 @@ fn record(id: &str, commit: &str, parent: &str, (path, before, after): (&str, &s
 }
 
 /// Adds files to the log in the server.
-fn forge(team: &Team, files: &[(String, String)]) {
+pub(super) fn forge(team: &Team, files: &[(String, String)]) {
     let mut script = format!(
         "cd ../server.git; {AS_JOINED}; export GIT_INDEX_FILE=../forged; rm -f ../forged; parent=
         if git rev-parse -q --verify {HISTORY} >../was; then git read-tree {HISTORY}; parent=\"-p $(cat ../was)\"; fi\n"

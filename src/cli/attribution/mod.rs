@@ -136,6 +136,7 @@ impl AttributionCommand {
         } else if !self.json && !self.porcelain && found.summary.unknown > 0 {
             let of_range = found.commits.iter().filter(|it| it.summary.unknown > 0).map(|it| it.commit);
             let commits: Vec<ObjectId> = found.commit.into_iter().chain(of_range).collect();
+            call.say_what_lacks(&found.lacking_records);
             call.hint_at_unrecorded(&context, &commits);
         }
         Ok(if self.check { judge(&found, &context.settings.attribution, call) } else { Exit::Done })

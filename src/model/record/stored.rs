@@ -31,6 +31,8 @@ struct StoredRecord {
     base: String,
     worktree: String,
     tool: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
     counts: StoredCounts,
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "session")]
     sessions: Vec<StoredPart>,
@@ -169,6 +171,7 @@ impl Record {
             base: self.base.to_string(),
             worktree: refname::encode_component(self.worktree.as_bstr()),
             tool: self.tool.clone(),
+            whole: self.is_whole,
             counts: StoredCounts {
                 agent: counts.agent,
                 human: counts.human,
@@ -221,6 +224,7 @@ impl Record {
             worktree: refname::decode_component(&stored.worktree)
                 .ok_or_else(|| format!("'{}' is not a worktree", stored.worktree))?,
             tool: stored.tool,
+            is_whole: stored.whole,
             files: stored.files.into_iter().map(file).collect::<Result<_, String>>()?,
             sessions,
             counts: Counts {

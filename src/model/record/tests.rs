@@ -85,8 +85,24 @@ fn a_record() -> impl Strategy<Value = Record> {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.path == b.path);
         let (number, revision, seconds, base, worktree, tool, counts) = rest;
+        let is_whole = revision % 2 == 0;
         let id = RecordId::parse(&format!("{number:016x}")).expect("16 digits");
-        Record { id, revision, commit, parent, tree, patch_id, seconds, base, worktree, tool, sessions, files, counts }
+        Record {
+            id,
+            revision,
+            commit,
+            parent,
+            tree,
+            patch_id,
+            seconds,
+            base,
+            worktree,
+            tool,
+            sessions,
+            files,
+            counts,
+            is_whole,
+        }
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ops::Range,
     rc::Rc,
 };
@@ -12,7 +12,7 @@ use gix::ObjectId;
 
 use super::{super::Context, authors::Authors, recorded::Records, text::Text, unseen::unseen_commits};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     git::{
         Repo,
         counting::Counting,
@@ -26,7 +26,10 @@ use crate::{
         inferred,
         record::RecordId,
     },
-    ops::provenance::{left, moved_from::Parents, moved_on::Left},
+    ops::{
+        provenance::{left, moved_from::Parents, moved_on::Left},
+        shallow::refuse_without_parent,
+    },
 };
 
 /// A commit and the attribution of its lines.
@@ -93,6 +96,8 @@ pub(crate) struct Reader<'r> {
     pub(super) texts: HashMap<BString, Option<Text>>,
     /// The parents of the commit that was looked at last, if it is not one step.
     pub(super) parents: Option<(ObjectId, Parents<'r>)>,
+    /// The records that could not be compared with a commit, because the content that they are of is not here.
+    pub(super) lacking: BTreeSet<RecordId>,
     /// How many more bytes of files may be read to find where single files have moved lines from.
     pub(super) bytes_for_moves: u64,
 }
@@ -100,6 +105,12 @@ pub(crate) struct Reader<'r> {
 impl<'r> Reader<'r> {
     pub(crate) fn new(context: &'r Context) -> Result<Self> {
         Ok(Self { unseen: unseen_commits(context)?, ..Self::of_repo(&context.repo)? })
+    }
+
+    /// Returns a reader that finds the records of a commit by its trailers and by the links of our own log.
+    pub(crate) fn of_own_links(repo: &'r Repo) -> Result<Self> {
+        let reader = Self::of_repo(repo)?;
+        Ok(Self { records: reader.records.with_own_links()?, ..reader })
     }
 
     pub(super) fn of_repo(repo: &'r Repo) -> Result<Self> {
@@ -119,6 +130,7 @@ impl<'r> Reader<'r> {
             looked_at: 0,
             texts: HashMap::new(),
             parents: None,
+            lacking: BTreeSet::new(),
             bytes_for_moves: left::MOST_BYTES,
         })
     }
@@ -132,6 +144,11 @@ impl<'r> Reader<'r> {
     /// Returns the errors of unreadable records.
     pub(crate) fn troubles(&self) -> &[String] {
         &self.records.troubles
+    }
+
+    /// Returns the records without content here that lines may be of: git has rewritten their commits before they were pushed.
+    pub(crate) fn lacking(&self) -> Vec<RecordId> {
+        self.lacking.iter().copied().collect()
     }
 
     /// Returns the records that the message of `commit` or the log names, and that are not here or cannot be read.
@@ -169,7 +186,7 @@ impl<'r> Reader<'r> {
         }
         let facts = self.facts(id)?;
         let known = self.known(id)?;
-        let (records, otherwise) = (known.records, known.otherwise);
+        let (records, otherwise) = (known.deciding, known.otherwise);
         let parent_tree_id = match facts.parents.first() {
             Some(parent) => {
                 refuse_without_parent(self.repo, id, *parent)?;
@@ -203,8 +220,8 @@ impl<'r> Reader<'r> {
             parent: facts.parents.first().copied(),
             seconds: facts.seconds,
             committer: facts.committer,
-            records: records.iter().map(|record| record.id).collect(),
-            fetched: records.iter().filter_map(|record| Some((record.id, record.remote.clone()?))).collect(),
+            records: known.records.iter().map(|record| record.id).collect(),
+            fetched: known.records.iter().filter_map(|record| Some((record.id, record.remote.clone()?))).collect(),
             missing: known.missing,
             is_earlier: known.is_earlier,
             inferred: names,
@@ -268,18 +285,6 @@ impl<'r> Reader<'r> {
         );
         Ok(())
     }
-}
-
-/// Refuses if a shallow clone begins at the commit `id`, so that its `parent` is not here: what a commit changed is the difference from
-/// its parent.
-pub(crate) fn refuse_without_parent(repo: &Repo, id: ObjectId, parent: ObjectId) -> Result<()> {
-    if repo.is_shallow() && !repo.has_object(parent) { Err(begins_shallow(repo, id)) } else { Ok(()) }
-}
-
-/// Returns the error for `id`, the first commit of a shallow clone.
-pub(crate) fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
-    Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
-        .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }
 
 /// Returns the intersection of two lists of ranges, both in order.

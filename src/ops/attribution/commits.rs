@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use super::{
     authors::Authors,
-    commit::{OfCommit, Reader, begins_shallow},
+    commit::{OfCommit, Reader},
     earlier::Ancestors,
     options::{Options, Target},
     patch::PatchFile,
@@ -15,8 +15,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
-    ops::Context,
+    ops::{Context, shallow::whole_range},
 };
 
 /// How many commits of a range are prepared for at once.
@@ -63,18 +62,6 @@ fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
     Err(Error::user(format!("no file matches '{}'", named.join("' '"))).with_hint("'git ls-files' lists the files"))
 }
 
-/// Returns the commits of the range `text`, newest first; none if it is no valid range.
-///
-/// # Errors
-/// If a shallow clone lacks some of them.
-pub(crate) fn whole_range(repo: &Repo, text: &str) -> Result<Option<Vec<ObjectId>>> {
-    let Some(ids) = repo.commits_in(text)? else { return Ok(None) };
-    match repo.cut_off(text, &ids)? {
-        Some(id) => Err(begins_shallow(repo, id)),
-        None => Ok(Some(ids)),
-    }
-}
-
 fn is_range(text: &str) -> bool {
     text.contains("..") || text.starts_with('^') || text.ends_with("^!")
 }
@@ -100,7 +87,7 @@ fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Resul
     sum.parent = commit.parent;
     sum.add(&commit, &reader.authors.list, true);
     sum.patch(patch, &reader.authors.list);
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(())
 }
 
@@ -130,7 +117,7 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
             }
         }
     }
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(())
 }
 
@@ -158,7 +145,7 @@ pub(crate) fn of_commits(
             sum.add(&commit, authors, false);
         }
     }
-    sum.troubles = reader.troubles().to_vec();
+    sum.note_gaps(&reader);
     Ok(sum.finish())
 }
 

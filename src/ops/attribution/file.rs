@@ -112,7 +112,7 @@ impl Reader<'_> {
         commit: ObjectId,
         path: &BStr,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
-        let Known { records, otherwise, .. } = self.known(commit)?;
+        let Known { deciding: records, otherwise, .. } = self.known(commit)?;
         let author = otherwise.author;
         if records.is_empty() {
             if author != self.authors.plain(Contributor::Human) || self.looked_at == MOST_LOOKED_AT {
@@ -175,7 +175,10 @@ impl Reader<'_> {
         let mut base = HashSet::new();
         let human = self.authors.plain(Contributor::Human);
         for view in views {
-            let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
+            let Some(mut spans) = self.carried(commit, view, change, text)? else {
+                self.lacking.insert(view.record.id);
+                continue;
+            };
             let mut is_blind = !otherwise.is_complete;
             for older in records.iter().skip_while(|it| it.id != view.record.id).skip(1) {
                 is_blind |= self.records.is_blind(view.record, older)?;

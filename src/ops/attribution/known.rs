@@ -15,6 +15,8 @@ use crate::{
 /// What the records say about a commit.
 pub(super) struct Known {
     pub(super) records: Vec<Rc<Recorded>>,
+    /// Those of them that decide who wrote its lines: a whole one alone, or all.
+    pub(super) deciding: Vec<Rc<Recorded>>,
     pub(super) missing: Vec<RecordId>,
     /// True if it has no record because its lines were written before git-checkpoint was in use.
     pub(super) is_earlier: bool,
@@ -34,7 +36,16 @@ pub(super) struct Otherwise {
 impl Reader<'_> {
     /// Returns what the records say about `commit`.
     pub(super) fn known(&mut self, commit: ObjectId) -> Result<Known> {
-        let found = self.records.of(commit, &mut self.authors)?;
+        let mut found = self.records.of(commit, &mut self.authors)?;
+        let deciding = match found.whole(commit) {
+            Some(whole) => {
+                // No other is needed.
+                found.is_complete = true;
+                found.missing.clear();
+                vec![whole]
+            }
+            None => found.records.clone(),
+        };
         // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
         // commit names the records of the first one only.
         let is_seen = found.is_linked || !self.unseen.contains(&commit);
@@ -49,7 +60,7 @@ impl Reader<'_> {
         let author = self.authors.plain(if is_persons { Contributor::Human } else { Contributor::Unknown });
         let is_earlier = is_complete && is_earlier && found.records.is_empty() && self.enabled_since()?.is_some();
         let otherwise = Otherwise { author, is_complete };
-        Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
+        Ok(Known { records: found.records, deciding, missing: found.missing, is_earlier, otherwise })
     }
 
     /// Returns true if a shallow clone begins at `commit`: git does not go to its parent, even if that is here.

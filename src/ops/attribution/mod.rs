@@ -26,13 +26,13 @@ mod who;
 mod worktree;
 
 pub(crate) use checkpoints::of_checkpoints;
-pub(crate) use commit::{OfCommit, Reader, begins_shallow, refuse_without_parent};
-pub(crate) use commits::{attribution, named, of_commits, whole_range};
+pub(crate) use commit::{OfCommit, Reader};
+pub(crate) use commits::{attribution, named, of_commits};
 pub(crate) use export::{agent_trace, git_ai};
 pub(crate) use file::BlobOwners;
 pub(crate) use options::{Options, Target};
 pub(crate) use patch::PatchFile;
-pub(crate) use report::{Attribution, CommitLines, FileLines, SessionLines};
+pub(crate) use report::{Attribution, CommitLines, FileLines, SessionLines, lacking_content};
 pub(crate) use text::Text;
 pub(crate) use who::Who;
 pub(crate) use who::who;

@@ -6,7 +6,7 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{
-    commit::{OfCommit, OfFile},
+    commit::{OfCommit, OfFile, Reader},
     patch::PatchFile,
     report::{Attribution, CommitLines, FetchedRecord, FileLines, OwnedLines, Remover, SessionLines},
     who::{Who, who},
@@ -39,6 +39,7 @@ pub(super) struct Sum {
     pub(super) range: Option<String>,
     pub(super) is_worktree: bool,
     pub(super) troubles: Vec<String>,
+    pub(super) lacking: Vec<RecordId>,
     records: Vec<RecordId>,
     fetched: BTreeMap<RecordId, String>,
     missing: Vec<RecordId>,
@@ -63,6 +64,7 @@ impl Sum {
             range: None,
             is_worktree: false,
             troubles: Vec::new(),
+            lacking: Vec::new(),
             records: Vec::new(),
             fetched: BTreeMap::new(),
             missing: Vec::new(),
@@ -120,6 +122,12 @@ impl Sum {
         }
     }
 
+    /// Notes which records `reader` could not read, or not compare.
+    pub(super) fn note_gaps(&mut self, reader: &Reader<'_>) {
+        self.troubles = reader.troubles().to_vec();
+        self.lacking = reader.lacking();
+    }
+
     pub(super) fn patch(&mut self, files: Vec<PatchFile>, authors: &[Author]) {
         if let Some(patch) = &mut self.patch {
             patch.extend(files.into_iter().map(|file| file.named(authors)));
@@ -173,6 +181,7 @@ impl Sum {
             records: self.records,
             fetched_records: self.fetched.into_iter().map(|(id, remote)| FetchedRecord { id, remote }).collect(),
             missing_records: self.missing,
+            lacking_records: self.lacking,
             checked_unknown: self.checked_unknown,
             is_unchecked: !self.has_history && self.unchecked_unknown > 0,
             lacks_records: !self.has_history,

@@ -29,6 +29,8 @@ pub(super) struct Recorded {
     /// The base of the shadow: the parent, or the commit that was amended.
     base: Option<ObjectId>,
     seconds: i64,
+    /// True if it says alone who wrote the lines of its commit.
+    is_whole: bool,
     files: Vec<File>,
     /// The blobs before the commit, by path.
     before: HashMap<BString, Option<ObjectId>>,
@@ -91,6 +93,8 @@ pub(super) struct Found {
 pub(super) struct Records<'r> {
     repo: &'r Repo,
     log: Option<Log<'r>>,
+    /// The log whose links count; none: those of all logs.
+    own_links: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
     links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// Records that count for a commit beside those that it names and that are linked to it.
@@ -109,7 +113,17 @@ impl<'r> Records<'r> {
         };
         let is_lost = !troubles.is_empty();
         let (known, links, added) = Default::default();
-        Ok(Self { repo, log, known, links, added, is_lost, troubles })
+        Ok(Self { repo, log, own_links: None, known, links, added, is_lost, troubles })
+    }
+
+    /// Lets only the links of our own log count, not what others say about our commits. Their trailers count all the same.
+    pub(super) fn with_own_links(self) -> Result<Self> {
+        Ok(Self { own_links: Log::own(self.repo)?, ..self })
+    }
+
+    /// Returns the log whose links count.
+    fn linking(&self) -> Option<&Log<'r>> {
+        self.own_links.as_ref().or(self.log.as_ref())
     }
 
     /// Returns true if there are records, and none of them can be read.
@@ -123,7 +137,7 @@ impl<'r> Records<'r> {
         let added = self.added.get(&commit).into_iter().flatten();
         ids.extend(added.filter(|id| !ids.contains(id)).copied().collect::<Vec<_>>());
         let (mut is_linked, mut is_doubtful) = (false, self.is_lost);
-        match self.log.as_ref().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
+        match self.linking().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
             Ok(None) => {}
             Ok(Some((linked, same))) => {
                 is_linked = !linked.is_empty();
@@ -193,14 +207,15 @@ impl<'r> Records<'r> {
     /// Returns true if the commit of `newer` commits the work of `older` once more, as after `git reset --soft`. Then
     /// `newer` was made without the checkpoints that name the authors.
     pub(super) fn is_blind(&mut self, newer: &Recorded, older: &Recorded) -> Result<bool> {
-        Ok(self.links(older.id)?.iter().any(|link| link.commit == newer.commit && link.how == How::Recommit))
+        Ok(!newer.is_whole
+            && self.links(older.id)?.iter().any(|link| link.commit == newer.commit && link.how == How::Recommit))
     }
 
     fn links(&mut self, id: RecordId) -> Result<Rc<Vec<Link>>> {
         if let Some(links) = self.links.get(&id) {
             return Ok(links.clone());
         }
-        let links = Rc::new(self.log.as_ref().map_or(Ok(Vec::new()), |log| log.links(&id))?);
+        let links = Rc::new(self.linking().map_or(Ok(Vec::new()), |log| log.links(&id))?);
         self.links.insert(id, links.clone());
         Ok(links)
     }
@@ -218,9 +233,20 @@ impl<'r> Records<'r> {
             parent: record.parent,
             base: record.base.commit_id(),
             seconds: record.seconds,
+            is_whole: record.is_whole,
             files: authors.adopt(stored),
             before: record.files.into_iter().map(|file| (file.path, file.before)).collect(),
         }))
+    }
+}
+
+impl Found {
+    /// Returns the record that says alone who wrote the lines of `commit`. One that was fetched does not decide over a record of our own.
+    pub(super) fn whole(&self, commit: ObjectId) -> Option<Rc<Recorded>> {
+        let has_own = self.records.iter().any(|record| record.remote.is_none());
+        let is_trusted = |record: &Recorded| record.remote.is_none() || !has_own;
+        let is_whole = |record: &&Rc<Recorded>| record.is_whole && record.commit == commit && is_trusted(record);
+        self.records.iter().find(is_whole).cloned()
     }
 }
 

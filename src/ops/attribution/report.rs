@@ -32,6 +32,8 @@ pub(crate) struct Attribution {
     pub fetched_records: Vec<FetchedRecord>,
     /// The records that commits name, and that are not here or cannot be read.
     pub missing_records: Vec<RecordId>,
+    /// The records that are here without the content that they are of, so that lines which they may be of are unknown.
+    pub lacking_records: Vec<RecordId>,
     /// The lines of unknown authors, without those of commits that were made before git-checkpoint was in use.
     #[serde(skip)]
     pub checked_unknown: u32,
@@ -57,6 +59,15 @@ pub(crate) struct Attribution {
     /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,
+}
+
+/// Says why lines are unknown that may be of the records `ids`, whose content is not here; none if there are none.
+pub(crate) fn lacking_content(ids: &[RecordId]) -> Option<String> {
+    let first = ids.first()?.as_str();
+    let more = if ids.len() > 1 { format!(" and of {} more", ids.len() - 1) } else { String::new() };
+    Some(format!(
+        "the authors of lines are unknown: git has rewritten the commit of the record {first}{more}, and what it was before is not here"
+    ))
 }
 
 /// A record that was fetched.

@@ -6,6 +6,7 @@ use gix::ObjectId;
 
 use super::super::{
     Context,
+    arrived::links_to_come,
     chain::shadows,
     condense::{Made, has_work_on},
     known_base::known_head,
@@ -25,7 +26,7 @@ use crate::{
 const MOST_COMPARED: usize = 16;
 
 /// Returns the commits since we last looked at HEAD to which the next command that writes may link records: those that were made
-/// on uncommitted work of a session, and those that repeat work of other commits.
+/// on uncommitted work of a session, those that repeat work of other commits, and those that a forge has made of them.
 pub(super) fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
     let head = context.repo.head()?.id;
     let Some(known) = known_head(context).filter(|(known, _)| *known != Base::of_head(head)) else {
@@ -37,6 +38,12 @@ pub(super) fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
         Ok(HashSet::new())
     })?;
     unseen.extend(commits_on_work(context, head, known.0)?);
+    let arrived = links_to_come(context).or_else(|error| {
+        context.check_interrupt()?;
+        tracing::warn!(%error, "cannot compare commits of others with records");
+        Ok(Vec::new())
+    })?;
+    unseen.extend(arrived.into_iter().map(|link| link.commit));
     Ok(unseen)
 }
 

@@ -5,9 +5,7 @@ mod check;
 mod notes;
 mod policies;
 mod relink;
-mod sources;
 mod unlined;
-mod written;
 
 pub(crate) use check::{Breach, Checked, check};
 pub(crate) use policies::Policies;

@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{change::Leaf, path_text},
-    ops::attribution::{Attribution, CommitLines},
+    ops::attribution::{Attribution, CommitLines, lacking_content},
 };
 
 /// The name of the file that has the policies of a project.
@@ -26,6 +26,7 @@ const NAMED: usize = 5;
 /// Returns the notes on the commits of `range`.
 pub(super) fn notes(repo: &Repo, range: &str, found: &Attribution, policies: &Policies) -> Result<Vec<String>> {
     let mut notes = found.troubles.clone();
+    notes.extend(lacking_content(&found.lacking_records));
     notes.extend(of_policies(repo, range, found)?);
     notes.extend(of_lines(found, policies.max_agent < 100));
     notes.extend(of_messages(repo, &found.commits));

@@ -6,25 +6,23 @@
 
 use std::collections::BTreeSet;
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{
-    sources::{Search, Source, without_merges},
-    written::{record_of, work_of},
-};
 use crate::{
     error::{Error, Result},
     git::revision::Reachable,
     model::{
         id_text,
-        record::{How, Link, RecordId},
+        record::{How, Link, Record, RecordId},
     },
     ops::{
         Context,
-        attribution::{Reader, whole_range},
+        attribution::Reader,
         records::{self, Additions, Log},
+        shallow::whole_range,
+        sources::{Search, Source, without_merges},
+        whole::{is_needed, record_of, with_patch_ids, work_of},
     },
 };
 
@@ -111,6 +109,7 @@ pub(crate) fn relink(context: &Context, options: &RelinkOptions) -> Result<Relin
         relinked.commits.push(found);
     }
     if !options.dry_run && !additions.records.is_empty() {
+        with_patch_ids(repo, &mut additions.records)?;
         records::append(context, additions)?;
     }
     Ok(relinked)
@@ -146,12 +145,8 @@ fn one(
         return state(State::Incomplete, None, &sources, lacking.into_iter().collect());
     }
     let is_named = |(_, by): &Source| matches!(*by, "trailer" | "link");
-    let mut is_all_here = true;
-    for (_, path, blob) in &work {
-        let leaf = repo.find_leaf(commit.tree_id, path.as_bstr())?;
-        is_all_here = is_all_here && leaf.is_some_and(|leaf| leaf.id == *blob);
-    }
-    if is_all_here && sources.iter().all(is_named) {
+    let known: Vec<Record> = ids.iter().filter_map(|id| log.find(id).ok().flatten()).collect();
+    if sources.iter().all(is_named) && !is_needed(repo, commit.id, &known)? {
         return state(State::Found, None, &sources, Vec::new());
     }
     reader.add_records(commit.id, ids.clone());

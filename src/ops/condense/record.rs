@@ -102,6 +102,7 @@ pub(super) fn build(
         sessions: parts,
         files,
         counts: Counts::from(&Figures::of(&work.ownership, &work.authors)),
+        is_whole: false,
     };
     let new = NewRecord { record, attribution: replay::text(work, committed), sessions: stored };
     Ok((new, offsets))

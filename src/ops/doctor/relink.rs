@@ -4,22 +4,19 @@
 //! a parent with the same tree; the same patch; the same blobs at the same paths. Last come commits without a record that make
 //! the same change as one with a record, even if another ref still leads to that one.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
-use serde::Serialize;
 
 use super::survey::{MOST_COMMITS, Survey, excluded};
 use crate::{
     error::Result,
-    git::{Repo, revision::Reachable},
-    model::{
-        id_text,
-        record::{How, Link, Record, RecordId},
-    },
+    git::Repo,
+    model::record::{How, Link, Record, RecordId},
     ops::{
         Context,
+        found_again::{Relinked, by_patch, by_tree},
         provenance::recorded::is_in,
         records::{self, Additions, Log},
         share::Least,
@@ -28,18 +25,6 @@ use crate::{
 
 /// As many commits, the newest, have their patches or changes compared.
 const MOST_PATCHES: usize = 20_000;
-
-/// A record whose commit was found again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Relinked {
-    /// The record.
-    pub record: RecordId,
-    /// The commit.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub commit: ObjectId,
-    /// By what: `trailer`, `tree`, `patch`, `blob` or `change`.
-    pub by: &'static str,
-}
 
 /// Looks for the commits of lost records.
 type Search = fn(&Context, &Survey, &[&Record]) -> Result<Vec<Relinked>>;
@@ -89,34 +74,6 @@ fn by_trailer(survey: &Survey) -> Vec<Relinked> {
     survey.named.iter().filter(is_new).map(relinked).collect()
 }
 
-/// Returns those of `commits` of which a message, an author or an ancestor was changed, but no content.
-pub(crate) fn by_tree(repo: &Repo, commits: &[Reachable], lost: &[&Record]) -> Result<Vec<Relinked>> {
-    let mut wanted: HashMap<ObjectId, Vec<&Record>> = HashMap::new();
-    for record in lost {
-        wanted.entry(record.tree).or_default().push(record);
-    }
-    let mut found = Vec::new();
-    for commit in commits {
-        for record in wanted.get(&commit.tree_id).into_iter().flatten() {
-            if has_same_parent(repo, record, commit.parent_id)? {
-                found.push(Relinked { record: record.id, commit: commit.id, by: "tree" });
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn has_same_parent(repo: &Repo, record: &Record, parent: Option<ObjectId>) -> Result<bool> {
-    let (Some(before), Some(now)) = (record.parent, parent) else { return Ok(record.parent == parent) };
-    if before == now {
-        return Ok(true);
-    }
-    if !repo.is_commit(before)? {
-        return Ok(false);
-    }
-    Ok(repo.tree_of_commit(before)? == repo.tree_of_commit(now)?)
-}
-
 /// Returns the commits that touch the files of any of `lost`.
 fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
     let mut paths: Vec<&BStr> = lost.iter().flat_map(|record| &record.files).map(|file| file.path.as_bstr()).collect();
@@ -127,26 +84,6 @@ fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
     } else {
         repo.commits_touching(&paths, &[], &excluded(), MOST_PATCHES.min(MOST_COMMITS))
     }
-}
-
-/// Returns those of `commits` that make the same change somewhere else.
-pub(crate) fn by_patch(repo: &Repo, commits: &[ObjectId], lost: &[&Record]) -> Result<Vec<Relinked>> {
-    let mut wanted: HashMap<&str, Vec<RecordId>> = HashMap::new();
-    for record in lost {
-        if let Some(patch_id) = &record.patch_id {
-            wanted.entry(patch_id).or_default().push(record.id);
-        }
-    }
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for (commit, patch_id) in repo.patch_ids(commits)? {
-        let records = wanted.get(patch_id.as_str()).into_iter().flatten();
-        found.extend(records.map(|record| Relinked { record: *record, commit, by: "patch" }));
-    }
-    found.sort_by_key(|relinked| (relinked.record, relinked.commit));
-    Ok(found)
 }
 
 /// The commit that has most of the files of a record as they were, if it has half of the agents' work in one of them.

@@ -22,11 +22,14 @@ use crate::{
         refname::Base,
     },
     ops::{
-        Context, Worktree, author,
+        Context, Worktree,
+        arrived::links_of_arrived,
+        author,
         chain::carry_forward::Rest,
         condense::{self, Candidate, Made},
         known_base::{known_head, note_base},
         provenance::recorded,
+        records::{self, Additions},
         rewrite,
     },
     state::{
@@ -84,6 +87,10 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut patch_id =
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (mut moves, log_end) = repo.head_moves(known, head)?;
+    let linked = link_arrived(worktree, known, &moves);
+    // The rest must not wait for that: 'ci relink' and 'doctor --relink' look again.
+    worktree.check_interrupt()?;
+    worktree.emit_failure("relink", linked).unwrap_or_default();
     // Git has just made the commit that it reports. The user may have set another date for it: ignore the date in the reflog.
     moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.when = None);
     if reported.is_none() {
@@ -121,6 +128,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         worktree.write_prepared(&remaining)?;
     }
     Ok(log_end)
+}
+
+/// Links the commits that `moves` have brought from elsewhere to the records whose work they have.
+fn link_arrived(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>), moves: &[HeadMove]) -> Result<()> {
+    let links = links_of_arrived(worktree, known, moves)?;
+    if links.is_empty() { Ok(()) } else { records::append(worktree, Additions { records: Vec::new(), links }) }
 }
 
 /// Returns those of `moves` whose commits may have unsaved changes of agents: all moves since the first of their open commands

@@ -50,6 +50,16 @@ pub(crate) fn of_copied(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> 
     Ok(ids)
 }
 
+/// Returns those of `ids` that are for the trailers of a commit whose message names `named`: not our own whole records. The records that
+/// these were made from have trailers, and our own log will link the commit to all of them.
+pub(crate) fn without_own_whole(repo: &Repo, ids: Vec<RecordId>, named: &[RecordId]) -> Result<Vec<RecordId>> {
+    let Some(own) = Log::own(repo)? else { return Ok(ids) };
+    // A damaged record is no reason to refuse a commit.
+    let is_whole = |id: &RecordId| own.find(id).ok().flatten().is_some_and(|record| record.is_whole);
+    let (kept, whole): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| named.contains(id) || !is_whole(id));
+    Ok(if kept.is_empty() { whole } else { kept })
+}
+
 /// Returns the records that the message of `commit` names.
 pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {

@@ -150,7 +150,7 @@ impl<'r> Log<'r> {
     }
 
     /// Returns the error that `path` is damaged.
-    fn damaged(&self, path: &str, why: &str) -> Error {
+    pub(super) fn damaged(&self, path: &str, why: &str) -> Error {
         damaged(self.trees.first().map_or(refname::HISTORY, |(name, _)| name), path, why)
     }
 

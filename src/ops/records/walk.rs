@@ -31,6 +31,23 @@ pub(crate) struct Texts {
     pub(crate) prompts: Vec<(usize, Vec<u8>)>,
 }
 
+/// Returns the ids of the records that the `most` last commits of our own log have added or completed.
+pub(crate) fn newest(repo: &Repo, most: usize) -> Result<Vec<RecordId>> {
+    let Some(tip) = repo.find_sound_ref(refname::HISTORY)? else { return Ok(Vec::new()) };
+    let mut before = Some(tip);
+    for _ in 0..most {
+        let Some(commit) = before else { break };
+        before = repo.parents_of(commit)?.first().copied();
+    }
+    let before = before.map_or_else(|| Ok(repo.empty_tree_id()), |commit| repo.tree_of_commit(commit))?;
+    let changes = repo.diff_trees(before, repo.tree_of_commit(tip)?)?;
+    let ids = changes.iter().filter(|change| change.after.is_some()).filter_map(|change| {
+        let (shard, rest) = change.path.strip_suffix(b"/record.toml")?.split_once_str("/")?;
+        parse_id(shard.as_bstr(), rest.as_bstr())
+    });
+    Ok(ids.collect())
+}
+
 impl Log<'_> {
     /// Returns the records; of one that several logs have, the version that counts.
     pub(crate) fn stored(&self) -> Result<Vec<Stored>> {

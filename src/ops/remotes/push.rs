@@ -26,7 +26,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{Repo, exact_address::ExactAddress, refs::RefUpdate, transfer::Outcome},
     model::{id_text, log_place::Place, path_text::shell_word, refname},
-    ops::Context,
+    ops::{Context, whole::complete_rewritten},
     state::failpoint,
 };
 
@@ -93,6 +93,9 @@ const REFUSALS: u32 = 2;
 pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     let remote = to_send_to(context, options.remote.as_deref())?;
     let repo = &context.repo;
+    if !options.dry_run {
+        complete_rewritten(context)?;
+    }
     let tips = own_tips(repo, options.transcripts)?;
     let mut sent = Sent {
         version: 1,
@@ -177,6 +180,9 @@ pub(crate) fn send(
         return Err(refused(remote));
     }
     let place = Place::of_ref(name).ok_or_else(|| Error::user(format!("'{name}' is no log of records")))?;
+    if place == Place::History && !options.dry_run {
+        complete_rewritten(context)?;
+    }
     let tracking = remote.is_named.then(|| refname::tracking_ref(&remote.name, name));
     let (mut sent, mut said, mut damaged) = (None, Vec::new(), Vec::new());
     for url in &remote.push_urls {

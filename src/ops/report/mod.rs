@@ -18,6 +18,7 @@ use super::{
     explain,
     records::Log,
     session_info,
+    shallow::begins_shallow,
     usage::{self, OfRecords},
 };
 use crate::{
@@ -270,7 +271,7 @@ fn latest(repo: &Repo, most: usize) -> Result<Selected> {
             break;
         }
         if is_shallow && repo.written_parents_of(id)?.iter().any(|parent| !repo.has_object(*parent)) {
-            found.left_out.get_or_insert_with(|| attribution::begins_shallow(repo, id));
+            found.left_out.get_or_insert_with(|| begins_shallow(repo, id));
         } else {
             found.ids.push(id);
         }

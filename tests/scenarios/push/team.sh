@@ -29,6 +29,20 @@ sh_run "git -C ../clone checkpoint blame src/numbers.txt | sed 's/^[0-9a-f]*/...
 run git -C ../clone checkpoint sync
 run git -C ../clone checkpoint remote approve origin --yes
 run git -C ../clone checkpoint sync
+note 'git rewrites a commit before it is pushed'
+git checkpoint session prompt s1 -q -m 'add more'
+printf 'five\nsix\n' >>src/numbers.txt
+git checkpoint session stop s1 -q
+git commit -qam 'more numbers'
+sed -i 's/^five$/5/' src/numbers.txt
+git commit -qa --amend --no-edit
+git push -q origin HEAD
+remember
+run git checkpoint push
+run git checkpoint push
+git -C ../clone pull -q
+run git -C ../clone checkpoint fetch
+sh_run "git -C ../clone checkpoint blame src/numbers.txt | sed 's/^[0-9a-f]*/.../'"
 note 'another remote, for records alone'
 run git checkpoint remote add team ../records.git
 run git checkpoint remote list

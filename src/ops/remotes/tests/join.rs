@@ -83,6 +83,7 @@ impl Body {
             sessions: vec![part.clone()],
             files: Vec::new(),
             counts: Counts::default(),
+            is_whole: false,
         };
         files.insert(format!("{folder}/record.toml"), record.to_toml().into_bytes());
         files.insert(format!("{folder}/attribution"), format!("{}\n", self.attribution).into_bytes());

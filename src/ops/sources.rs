@@ -14,10 +14,10 @@ use crate::{
     model::record::{Record, RecordId},
     ops::{
         Context,
-        attribution::{refuse_without_parent, whole_range},
-        doctor::{by_patch, by_tree},
+        found_again::{by_patch, by_tree},
         provenance::recorded::is_in,
         records::{self, Log},
+        shallow::{refuse_without_parent, whole_range},
         share::Least,
     },
 };
@@ -27,10 +27,10 @@ const MOST_COMPARED: usize = 200;
 
 /// A record of a commit that another one was made from, and by what it was found: `trailer`, `link`, `change`, `merged`, `tree`,
 /// `patch`, `content` or `parent`.
-pub(super) type Source = (RecordId, &'static str);
+pub(crate) type Source = (RecordId, &'static str);
 
 /// Looks for the sources of the commits of a range.
-pub(super) struct Search<'c> {
+pub(crate) struct Search<'c> {
     context: &'c Context,
     log: &'c Log<'c>,
     /// The records of commits that the range does not lead to, the newest first.
@@ -47,16 +47,29 @@ pub(super) struct Search<'c> {
 
 impl<'c> Search<'c> {
     /// Prepares for `commits`, of which the first is the newest.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &'c Context,
         log: &'c Log<'c>,
         commits: &[Reachable],
         merged: Option<ObjectId>,
     ) -> Result<Self> {
+        let lost = commits.first().map_or(Ok(Vec::new()), |newest| lost(context, log, newest.id))?;
+        Self::among(context, log, commits, lost, merged)
+    }
+
+    /// Prepares for `commits`, of which the first is the newest, with the records `lost`, of commits that they do not lead to: the
+    /// newest first.
+    pub(crate) fn among(
+        context: &'c Context,
+        log: &'c Log<'c>,
+        commits: &[Reachable],
+        lost: Vec<Record>,
+        merged: Option<ObjectId>,
+    ) -> Result<Self> {
         let repo = &context.repo;
-        let (lost, elsewhere) = match commits.first() {
-            Some(newest) => (lost(context, log, newest.id)?, elsewhere(repo, newest.id)?),
-            None => (Vec::new(), HashSet::new()),
+        let elsewhere = match commits.first().filter(|_| !lost.is_empty()) {
+            Some(newest) => elsewhere(repo, newest.id)?,
+            None => HashSet::new(),
         };
         let mut same: HashMap<ObjectId, Vec<Source>> = HashMap::new();
         if !lost.is_empty() {
@@ -64,8 +77,15 @@ impl<'c> Search<'c> {
             let ids: Vec<ObjectId> = commits.iter().map(|commit| commit.id).collect();
             for found in by_tree(repo, commits, &all)?.into_iter().chain(by_patch(repo, &ids, &all)?) {
                 // The same change may have been made before.
-                let record = lost.iter().find(|record| record.id == found.record);
-                if record.map_or(Ok(true), |record| records::is_older(repo, found.commit, record))? {
+                let Some(record) = lost.iter().find(|record| record.id == found.record) else { continue };
+                if records::is_older(repo, found.commit, record)? {
+                    continue;
+                }
+                // While a branch still has the original, a person may have made a small change as well.
+                let parent = commits.iter().find(|commit| commit.id == found.commit).and_then(|it| it.parent_id);
+                if elsewhere.contains(&record.commit)
+                    && !is_in(context, parent, found.commit, &record.id, Least::Telling)?
+                {
                     continue;
                 }
                 let sources = same.entry(found.commit).or_default();
@@ -78,7 +98,7 @@ impl<'c> Search<'c> {
     }
 
     /// Returns the sources of `commit`.
-    pub(super) fn of(&self, commit: &Reachable) -> Result<Vec<Source>> {
+    pub(crate) fn of(&self, commit: &Reachable) -> Result<Vec<Source>> {
         let (log, id) = (self.log, commit.id);
         let mut found: Vec<Source> = Vec::new();
         add(&mut found, log.named_by(id)?, "trailer");
@@ -199,7 +219,7 @@ fn elsewhere(repo: &Repo, tip: ObjectId) -> Result<HashSet<ObjectId>> {
 }
 
 /// Returns `commits`, without merges: the commits that these bring have records of their own.
-pub(super) fn without_merges(repo: &Repo, commits: &[ObjectId]) -> Result<Vec<Reachable>> {
+pub(crate) fn without_merges(repo: &Repo, commits: &[ObjectId]) -> Result<Vec<Reachable>> {
     let mut found = Vec::with_capacity(commits.len());
     for id in commits {
         // Those that the commit names: a merge that a shallow clone begins with is a merge all the same.

@@ -1,6 +1,8 @@
 //! Makes the record of a commit from what readers find in the records of those that it was made from. It says who wrote the lines, and
 //! needs no content but the commit's own: the other commits may be gone soon.
 
+use std::collections::HashMap;
+
 use bstr::BString;
 use gix::ObjectId;
 
@@ -14,6 +16,7 @@ use crate::{
             summary::Figures,
             text::{Attribution, File},
         },
+        change::Leaf,
         contributor::Contributor,
         record::{Counts, Record, RecordFile, RecordId, SessionPart},
         refname::Base,
@@ -25,8 +28,35 @@ use crate::{
     },
 };
 
-/// Returns the record of the commit that `found` is the attribution of; its ids are of `authors`.
-pub(super) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &[Author]) -> Result<NewRecord> {
+/// Returns true if others may not know who wrote the lines of `commit` although they have its `records`: it has no whole record, and one
+/// of another commit has another content, before or after, in one of its files.
+pub(crate) fn is_needed(repo: &Repo, commit: ObjectId, records: &[Record]) -> Result<bool> {
+    let (own, others): (Vec<&Record>, Vec<&Record>) = records.iter().partition(|record| record.commit == commit);
+    if others.is_empty() || own.iter().any(|record| record.is_whole) {
+        return Ok(false);
+    }
+    let parent = repo.parents_of(commit)?.first().copied();
+    let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+    let changes = repo.detect_renames(repo.diff_trees(before, repo.tree_of_commit(commit)?)?)?;
+    let id = |leaf: Option<Leaf>| leaf.map(|leaf| leaf.id);
+    let sides: HashMap<&BString, _> =
+        changes.iter().map(|change| (&change.path, (id(change.before), id(change.after)))).collect();
+    let is_same = |file: &RecordFile| sides.get(&file.path) == Some(&(file.before, file.after));
+    Ok(!others.iter().all(|record| record.files.iter().all(is_same)))
+}
+
+/// Adds their patch ids to `records`.
+pub(crate) fn with_patch_ids(repo: &Repo, records: &mut [NewRecord]) -> Result<()> {
+    let commits: Vec<ObjectId> = records.iter().map(|new| new.record.commit).collect();
+    let mut ids = repo.patch_ids(&commits)?;
+    for new in records {
+        new.record.patch_id = ids.remove(&new.record.commit);
+    }
+    Ok(())
+}
+
+/// Returns the record of the commit that `found` is the attribution of, without its patch id; its ids are of `authors`.
+pub(crate) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &[Author]) -> Result<NewRecord> {
     let mut parts: Vec<SessionPart> = Vec::new();
     let (mut files, mut stored, mut figures) = (Vec::new(), Vec::new(), Figures::default());
     for file in &found.files {
@@ -54,14 +84,20 @@ pub(super) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &
         part.turns.sort_unstable();
         part.turns.dedup();
     }
-    let own = RecordId::of_commit(found.id);
+    // The same ids wherever and whenever it is made.
+    let mut id = RecordId::of_commit(found.id);
+    for other in [RecordId::second_of_commit(found.id), RecordId::random()] {
+        if log.has(&id)? {
+            id = other;
+        }
+    }
     let record = Record {
-        id: if log.has(&own)? { RecordId::random() } else { own },
+        id,
         revision: 1,
         commit: found.id,
         parent: found.parent,
         tree: repo.tree_of_commit(found.id)?,
-        patch_id: repo.patch_ids(&[found.id])?.remove(&found.id),
+        patch_id: None,
         seconds: found.seconds,
         base: Base::of_head(found.parent),
         worktree: repo.worktree_id().to_owned(),
@@ -69,6 +105,7 @@ pub(super) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &
         sessions: parts,
         files,
         counts: Counts::from(&figures),
+        is_whole: true,
     };
     let sessions = vec![NewSession::default(); record.sessions.len()];
     let attribution = Attribution { authors: authors.to_vec(), files: stored }.to_text();
@@ -76,7 +113,7 @@ pub(super) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &
 }
 
 /// Returns the files of the records `ids` that have lines of agents, as `(record, path, blob)`.
-pub(super) fn work_of(log: &Log<'_>, ids: &[RecordId]) -> Result<Vec<(RecordId, BString, ObjectId)>> {
+pub(crate) fn work_of(log: &Log<'_>, ids: &[RecordId]) -> Result<Vec<(RecordId, BString, ObjectId)>> {
     let mut found = Vec::new();
     for id in ids {
         let text = log.attribution(id)?.unwrap_or_default();
