@@ -135,6 +135,7 @@ mod subprocess;
 mod sweep;
 pub(crate) mod temporary_file;
 pub(crate) mod threads;
+mod touching;
 pub(crate) mod transfer;
 pub(crate) mod tree_map;
 mod unchanged;
