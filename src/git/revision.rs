@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::Repo;

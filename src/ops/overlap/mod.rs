@@ -174,8 +174,11 @@ fn other(context: &Context, name: &OsString) -> Result<Registration> {
 
 /// Lets `search` match the paths of a worktree, and those of the commit `base`.
 fn look_for(search: &mut Pathspec<'_>, now: Now<'_>, base: Option<ObjectId>) -> Result<()> {
-    for skipped in &now.manifest.skipped {
-        search.matches(skipped.path.as_bstr());
+    // What is in no tree, and may be unknown for that.
+    let Manifest { skipped, nested, empty_directories, .. } = now.manifest;
+    let paths = skipped.iter().map(|it| &it.path).chain(nested.iter().map(|it| &it.path)).chain(empty_directories);
+    for path in paths {
+        search.matches(path.as_bstr());
     }
     let base = base.map(|base| now.repo.tree_of_commit(base)).transpose()?;
     for tree in [Some(now.tree_id), base].into_iter().flatten() {
