@@ -75,6 +75,7 @@ pub(crate) mod named;
 mod namesakes;
 mod needed_to_undo;
 mod nested;
+pub(crate) mod new_names;
 pub(crate) mod new_objects;
 pub(crate) mod notes;
 pub(crate) mod objects;

@@ -3,9 +3,9 @@
 //!
 //! Similarity is computed as in git, so that both find the same pairs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::Repo;
@@ -53,6 +53,20 @@ impl Repo {
         }
     }
 
+    /// Returns `changes` with pairs of a deleted and an added path joined if they have equal content, and are not empty.
+    pub(super) fn equal_renames(&self, mut changes: Vec<Change>) -> Vec<Change> {
+        let empty = ObjectId::empty_blob(self.object_hash());
+        changes.retain(|change| change.before.or(change.after).is_some_and(|leaf| leaf.id != empty));
+        let mut search = Search::new(self, changes);
+        search.match_equal();
+        search.finish()
+    }
+
+    /// Returns the common part of the larger file, of [`MAX_SCORE`].
+    pub(super) fn likeness(&self, one: Leaf, other: Leaf) -> Result<u64> {
+        Side::new(0, one).score(&mut Side::new(0, other), self, 0)
+    }
+
     /// Returns the changes with renames, and false if the search for similar content was left out.
     fn renames_within(&self, changes: Vec<Change>, limit: usize) -> Result<(Vec<Change>, bool)> {
         let mut search = Search::new(self, changes);
@@ -68,40 +82,6 @@ impl Repo {
             search.match_similar()?;
         }
         Ok((search.finish(), is_whole))
-    }
-
-    /// Returns which files, new in `changes`, were renamed from those of `former`, files with the content that they had: the new
-    /// names, and the index of the former one.
-    ///
-    /// A file of `former` may still be there. If it has other content in `changes`, that competes with the new files: where
-    /// another file has taken its place, one of these is more similar.
-    pub(crate) fn find_renamed(
-        &self,
-        former: &[(BString, ObjectId)],
-        changes: impl IntoIterator<Item = Change>,
-    ) -> Result<HashMap<BString, usize>> {
-        let names: HashSet<&BString> = former.iter().map(|(path, _)| path).collect();
-        let mut has_new = false;
-        let target = |Change { path, before, after, .. }: Change| {
-            has_new |= before.is_none() && !names.contains(&path);
-            (before.is_none() || names.contains(&path)).then(|| Change::between(path, None, after)).flatten()
-        };
-        let mut ends: Vec<Change> = changes.into_iter().filter_map(target).collect();
-        if !has_new {
-            return Ok(HashMap::new());
-        }
-        // The last component of the path counts when two files are equally similar.
-        let leaf = |id| Some(Leaf { id, mode: Mode::File });
-        let source = |(at, (path, id)): (usize, &(BString, ObjectId))| {
-            Change::between(format!("{at}/{path}").into(), leaf(*id), None)
-        };
-        ends.extend(former.iter().enumerate().filter_map(source));
-        ends.sort_by(|one, other| one.path.cmp(&other.path));
-        let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
-        let renamed = |change: Change| Some((change.path, index(&change.old_path?)?));
-        let mut found: HashMap<BString, usize> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
-        found.retain(|path, at| former[*at].0 != *path);
-        Ok(found)
     }
 
     /// Returns the limit that `key` names, if it does; 0 means that there is none.
@@ -142,7 +122,7 @@ impl<'r> Search<'r> {
     fn new(repo: &'r Repo, changes: Vec<Change>) -> Self {
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for (at, change) in changes.iter().enumerate() {
-            let side = |leaf| Side { change: at, leaf, is_matched: false, size: None, spans: None };
+            let side = |leaf| Side::new(at, leaf);
             match (change.before, change.after) {
                 (Some(leaf), None) => sources.push(side(leaf)),
                 (None, Some(leaf)) => targets.push(side(leaf)),
@@ -251,19 +231,8 @@ impl<'r> Search<'r> {
         Ok(())
     }
 
-    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than half.
     fn score(&mut self, source: usize, target: usize) -> Result<u64> {
-        let (from, to) = (&mut self.sources[source], &mut self.targets[target]);
-        if !is_file(from.leaf.mode) || !is_file(to.leaf.mode) {
-            return Ok(0);
-        }
-        let (Some(from_size), Some(to_size)) = (from.size(self.repo)?, to.size(self.repo)?) else { return Ok(0) };
-        let (smaller, larger) = (from_size.min(to_size), from_size.max(to_size));
-        if larger * (MAX_SCORE - MIN_SCORE) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
-            return Ok(0);
-        }
-        let (Some(old), Some(new)) = (from.spans(self.repo)?, to.spans(self.repo)?) else { return Ok(0) };
-        Ok(common_bytes(old, new) * MAX_SCORE / larger)
+        self.sources[source].score(&mut self.targets[target], self.repo, MIN_SCORE)
     }
 
     fn finish(mut self) -> Vec<Change> {
@@ -284,6 +253,24 @@ impl<'r> Search<'r> {
 }
 
 impl Side {
+    fn new(change: usize, leaf: Leaf) -> Self {
+        Self { change, leaf, is_matched: false, size: None, spans: None }
+    }
+
+    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than `least`.
+    fn score(&mut self, to: &mut Self, repo: &Repo, least: u64) -> Result<u64> {
+        if !is_file(self.leaf.mode) || !is_file(to.leaf.mode) {
+            return Ok(0);
+        }
+        let (Some(from_size), Some(to_size)) = (self.size(repo)?, to.size(repo)?) else { return Ok(0) };
+        let (smaller, larger) = (from_size.min(to_size), from_size.max(to_size));
+        if larger * (MAX_SCORE - least) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
+            return Ok(0);
+        }
+        let (Some(old), Some(new)) = (self.spans(repo)?, to.spans(repo)?) else { return Ok(0) };
+        Ok(common_bytes(old, new) * MAX_SCORE / larger)
+    }
+
     fn size(&mut self, repo: &Repo) -> Result<Option<u64>> {
         if self.size.is_none() {
             self.size = repo.object_size(self.leaf.id)?;

@@ -83,10 +83,8 @@ pub(crate) struct Reader<'r> {
     pub(super) unseen: HashSet<ObjectId>,
     /// The names that files had when a record was made, by those that they have in a commit.
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
-    /// The names that files which are new in a commit had when a record was made, by those that they have in the commit.
+    /// The names that files which a commit makes or changes had when a record was made, by those that they have in the commit.
     pub(super) renamed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
-    /// The names that files which a commit changes had when a record was made, by those that they have in the commit.
-    pub(super) changed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// The files of a record that lost lines in another version of its commit.
     pub(super) left: HashMap<(RecordId, ObjectId), Rc<Vec<Left>>>,
     /// How many commits without a record blame has compared line by line.
@@ -117,7 +115,6 @@ impl<'r> Reader<'r> {
             unseen: HashSet::new(),
             renames: HashMap::new(),
             renamed: HashMap::new(),
-            changed: HashMap::new(),
             left: HashMap::new(),
             looked_at: 0,
             texts: HashMap::new(),

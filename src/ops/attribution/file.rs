@@ -373,8 +373,7 @@ impl Reader<'_> {
             let mut file = known.filter(|file| file.blob.is_some() || change.after.is_none()).or(new);
             if file.is_none() {
                 let former = match self.former_name(commit, record, &names)? {
-                    None if is_new => self.renamed_from(commit, record, &change.path)?,
-                    None if known.is_none() => self.changed_from(commit, record, &change.path)?,
+                    None if is_new || known.is_none() => self.renamed_from(commit, record, &change.path)?,
                     former => former,
                 };
                 file = former.and_then(|name| record.file(name.as_bstr())).or(known);

@@ -1,6 +1,6 @@
 //! The names that the files of a commit had when its records were made.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::{BTreeMap, HashMap, hash_map::Entry};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -8,12 +8,13 @@ use gix::ObjectId;
 use super::{commit::Reader, recorded::Recorded};
 use crate::{
     error::Result,
+    git::new_names::{By, Old},
     model::change::{Change, Leaf},
 };
 
 impl Reader<'_> {
-    /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
-    /// content.
+    /// Returns the name that the file `path`, which `commit` makes or changes, had when `record` was made, if that is another one and
+    /// `commit` has the file with other content: a revert, too, brings lines back in a file that was renamed since.
     pub(super) fn renamed_from(
         &mut self,
         commit: ObjectId,
@@ -32,67 +33,33 @@ impl Reader<'_> {
         self.repo.find_leaf(self.repo.tree_of_commit(commit)?, name.as_bstr())
     }
 
-    /// Returns the names that files had when `record` was made, by those that they have in `commit`, where they are new.
+    /// Returns the names that files had when `record` was made, by those that they have in `commit`, which makes or changes them.
     fn renames_since(&mut self, commit: ObjectId, record: &Recorded) -> Result<&HashMap<BString, BString>> {
         let repo = self.repo;
         if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
             let tree_id = repo.tree_of_commit(commit)?;
-            let mut left = Vec::new();
+            let (mut old, mut now) = (Vec::new(), BTreeMap::new());
             for file in if record.commit == commit { &[] } else { record.files() } {
                 let path = &file.ownership.path;
-                if let Some(blob) = file.blob
-                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none_or(|leaf| leaf.id != blob)
-                {
-                    left.push((path.clone(), blob));
+                let leaf = repo.find_leaf(tree_id, path.as_bstr())?;
+                if let Some(blob) = file.blob.filter(|blob| leaf.is_none_or(|leaf| leaf.id != *blob)) {
+                    old.push(Old::of_blob(path.clone(), blob));
+                    now.extend(Change::between(path.clone(), None, leaf).map(|change| (path.clone(), change)));
                 }
             }
-            let parent_tree_id = match repo.parents_of(commit)?.first() {
-                Some(parent) => repo.tree_of_commit(*parent)?,
-                None => repo.empty_tree_id(),
-            };
-            let changes = if left.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
-            let mut changes = repo.detect_renames(changes)?;
-            for change in &mut changes {
-                let known = change.old_path.as_ref().unwrap_or(&change.path);
-                change.before = change.before.filter(|_| !record.has_left(known));
+            if !old.is_empty() {
+                let parent = repo.parents_of(commit)?.first().copied();
+                let parent_tree_id = parent.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+                // What a file was before is a version of the same file.
+                let made =
+                    |change: Change| Some((change.path.clone(), Change::between(change.path, None, change.after)?));
+                now.extend(repo.diff_trees(parent_tree_id, tree_id)?.into_iter().filter_map(made));
             }
-            let found = repo.find_renamed(&left, changes)?.into_iter();
-            entry.insert(found.map(|(path, at)| (path, left[at].0.clone())).collect());
+            let now: Vec<Change> = now.into_values().collect();
+            let found = repo.new_names(&old, &now, By::Git, |_| true)?.into_iter();
+            entry.insert(found.filter_map(|it| Some((it.path, it.old_path?))).collect());
         }
         Ok(&self.renamed[&(record.id, commit)])
-    }
-
-    /// Returns the name that the file `path`, which `commit` changes, had when `record` was made, if it was renamed in between: a revert
-    /// brings lines back in such a file.
-    pub(super) fn changed_from(
-        &mut self,
-        commit: ObjectId,
-        record: &Recorded,
-        path: &BString,
-    ) -> Result<Option<BString>> {
-        let repo = self.repo;
-        if let Entry::Vacant(entry) = self.changed.entry((record.id, commit)) {
-            let tree_id = repo.tree_of_commit(commit)?;
-            let mut gone = Vec::new();
-            for file in if record.commit == commit { &[] } else { record.files() } {
-                let path = &file.ownership.path;
-                if let Some(blob) = file.blob.filter(|blob| repo.has_object(*blob))
-                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
-                {
-                    gone.push((path.clone(), blob));
-                }
-            }
-            let parent = repo.parents_of(commit)?.first().copied().filter(|_| !gone.is_empty());
-            let changes = match parent {
-                Some(parent) => repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)?,
-                None => Vec::new(),
-            };
-            // The search is for new files.
-            let known = changes.into_iter().filter(|change| change.before.is_some());
-            let found = repo.find_renamed(&gone, known.map(|change| Change { before: None, ..change }))?.into_iter();
-            entry.insert(found.map(|(path, at)| (path, gone[at].0.clone())).collect());
-        }
-        Ok(self.changed[&(record.id, commit)].get(path).cloned())
     }
 
     /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from

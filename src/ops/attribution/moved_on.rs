@@ -52,10 +52,10 @@ impl Reader<'_> {
             let (path, spans) = (&file.ownership.path, &file.ownership.spans);
             let is_changed = changed.as_ref().is_none_or(|changed| changed.contains(path));
             let Some(blob) = file.blob.filter(|_| is_changed && !spans.is_empty()) else { continue };
-            let mut now = repo.find_leaf(tree_id, path.as_bstr())?;
-            if now.is_none() {
-                now = self.renamed_to(commit, record, path)?;
-            }
+            let now = match self.renamed_to(commit, record, path)? {
+                None => repo.find_leaf(tree_id, path.as_bstr())?,
+                renamed => renamed,
+            };
             if now.is_none_or(|now| now.id != blob) {
                 left.extend(Left::of(repo, (path, spans), blob, now, &mut self.bytes_for_moves));
             }

@@ -117,7 +117,6 @@ fn beyond(
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
         renamed.retain(|change| wanted(&change.path));
-        leave_out_kept(repo, (head_tree_id, worktree.tree_id), &around, &mut renamed)?;
         let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
@@ -197,27 +196,6 @@ fn last_checkpoint(context: &Context, repo: &Repo, base: Base) -> Result<Option<
         (None, Some(known)) => shadows::latest_on(repo, known),
         (checkpoint, _) => Ok(checkpoint),
     }
-}
-
-/// Takes out of `renamed` the files that the tree `now` still has under their old names, too, as the work left them. `around` does not
-/// show that, because it has no changes of files that are not wanted. `head` is the tree of HEAD.
-fn leave_out_kept(
-    repo: &Repo,
-    (head, now): (ObjectId, ObjectId),
-    around: &[Change],
-    renamed: &mut Vec<Change>,
-) -> Result<()> {
-    let mut kept = Vec::new();
-    for change in renamed.drain(..) {
-        let old_path = change.old_path.as_ref().expect("it is a rename");
-        let left = repo.find_leaf(now, old_path.as_bstr())?;
-        let is_around = around.iter().any(|it| it.path == *old_path || it.old_path.as_ref() == Some(old_path));
-        if left.is_none() || is_around || left == repo.find_leaf(head, old_path.as_bstr())? {
-            kept.push(change);
-        }
-    }
-    *renamed = kept;
-    Ok(())
 }
 
 /// Splits renames that put one file in the place of another, for example `mv a t; mv b a; mv t b`: a change to content that another

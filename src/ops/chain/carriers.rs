@@ -8,7 +8,10 @@ use gix::ObjectId;
 
 use super::carry_forward::before_carried;
 use crate::{
-    git::Repo,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
     model::{change::Leaf, checkpoint::Checkpoint},
 };
 
@@ -69,9 +72,11 @@ fn carries(repo: &Repo, carrier: &Checkpoint, checkpoint: &Checkpoint, path: &BS
     let before_tree_id = before_carried(repo, carrier).and_then(|id| repo.tree_of_commit(id));
     let before = before_tree_id.as_ref().ok().copied().and_then(leaf);
     let (after, work) = (leaf(carrier.tree_id), leaf(checkpoint.tree_id));
-    let is_moved = || {
+    let is_moved = |work: Leaf| {
         let changes = before_tree_id.and_then(|tree_id| repo.diff_trees(tree_id, carrier.tree_id));
-        changes.is_ok_and(|changes| changes.iter().any(|change| change.after == work))
+        let old = [Old::new(path.clone(), work)];
+        let moved = changes.and_then(|changes| repo.new_names(&old, &changes, By::Whole, |_| true));
+        moved.is_ok_and(|moved| !moved.is_empty())
     };
-    before != after || after.is_none() && work.is_some() && is_moved()
+    before != after || after.is_none() && work.is_some_and(is_moved)
 }

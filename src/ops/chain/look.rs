@@ -18,6 +18,7 @@ use crate::{
         exact::{raw_edits_of_steps, raw_edits_of_unchanged},
         limits::{Limits, is_storable_path},
         named::{named_paths, refuse_unknown},
+        new_names::{By, Old},
         new_objects::{NewObjects, Target},
         seed::staged,
         side::{Side, tree_of_blobs, tree_of_unmerged},
@@ -127,15 +128,8 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
         return Ok(());
     }
     let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
-    // The search for renames reads these objects. The save writes those that it needs once more.
-    drop(objects.write()?);
-    // A file that is still there is more similar to itself than to another one.
-    let ends = |Change { path, before, after, .. }: Change| {
-        [Change::between(path.clone(), before, None), Change::between(path, None, after)].into_iter().flatten()
-    };
-    let renamed = repo.detect_renames(changes.flat_map(ends).collect())?.into_iter();
-    paths.extend(renamed.filter_map(|change| change.old_path.filter(|old_path| *old_path != change.path)));
+    let renamed = gone_since(repo, shadow, &seen, objects)?.into_iter();
+    paths.extend(renamed.filter_map(|change| change.old_path));
     Ok(())
 }
 
@@ -154,14 +148,20 @@ pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, s
         return Ok(());
     }
     let (seen, objects) = look_at_all(worktree, &shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-    // The search for renames reads these objects. The save writes those that it needs once more.
-    drop(objects.write()?);
-    let renamed = repo.detect_renames(changes)?.into_iter();
+    let renamed = gone_since(repo, &shadow, &seen, objects)?.into_iter();
     let new = renamed.filter(|change| change.old_path.as_ref().is_some_and(|old_path| gone.contains(&old_path)));
     let new: Vec<BString> = new.map(|change| change.path).collect();
     paths.extend(new);
     Ok(())
+}
+
+/// Returns the renames from files that are gone since the last checkpoint.
+fn gone_since(repo: &Repo, shadow: &Shadow, seen: &Seen, objects: NewObjects<'_>) -> Result<Vec<Change>> {
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    // The search for renames reads these objects. The save writes those that it needs once more.
+    drop(objects.write()?);
+    let gone: Vec<Old> = changes.iter().filter(|change| change.after.is_none()).filter_map(Old::before).collect();
+    repo.new_names(&gone, &changes, By::Git, |_| true)
 }
 
 /// Returns true if there is nothing at `path`.

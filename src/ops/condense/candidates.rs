@@ -25,9 +25,12 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
     model::{
-        change::{Change, Leaf, Status},
+        change::{Change, Status},
         checkpoint::{Checkpoint, Origin},
         head_move::When,
         refname::{Base, ShadowName},
@@ -251,28 +254,16 @@ impl Candidate {
         }
         let own = |path: Option<&BString>| left.iter().map(|(own, _)| *own).find(|own| Some(&own.path) == path);
         let is_named = |path: &BString| others.iter().any(|other| other.old_path.as_ref() == Some(path));
-        let pairs =
-            |own: fn(&Change, Absence) -> Option<Leaf>, now: fn(&Change) -> Option<Leaf>, rivals: &[&Change]| {
-                let left = left.iter().filter(|(own, _)| !is_named(&own.path));
-                let left = left.map(|(change, absence)| (&change.path, own(change, *absence), None));
-                let found = others.iter().filter(|other| other.old_path.is_none());
-                let found = found.map(|other| (&other.path, None, now(other)));
-                let ends = left.chain(found).chain(rivals.iter().map(|rival| (&rival.path, None, rival.after)));
-                let mut ends: Vec<Change> =
-                    ends.filter_map(|(path, before, after)| Change::between(path.clone(), before, after)).collect();
-                ends.sort_by(|one, other| one.path.cmp(&other.path));
-                repo.detect_renames(ends)
-            };
-        // What has the name now is more similar than other files if it is not another file.
-        let replaced = left.iter().filter(|(_, absence)| *absence == Absence::Replaced);
-        let rivals: Vec<&Change> = replaced.filter_map(|(own, _)| at(committed, &own.path)).collect();
-        let is_new = |other: &Change| other.after.filter(|_| other.before.is_none());
-        let mut renames = pairs(|own, _| own.after, is_new, &rivals)?;
-        renames.extend(pairs(
-            |own, absence| own.before.filter(|_| absence == Absence::Gone),
-            |other| other.before,
-            &[],
-        )?);
+        let open: Vec<_> = left.iter().filter(|(own, _)| !is_named(&own.path)).collect();
+        let is_open = |change: &Change| change.old_path.is_none() && !self.touches(&change.path);
+        let old: Vec<Old> = open.iter().filter_map(|(own, _)| Old::after(own)).collect();
+        let mut renames = repo.new_names(&old, committed, By::Git, |it| it.before.is_none() && is_open(it))?;
+        // HEAD may have a file under its new name already: as it was before the work, maybe with other changes.
+        let gone = open.iter().filter(|(_, absence)| *absence == Absence::Gone);
+        let old: Vec<Old> = gone.filter_map(|(own, _)| Old::before(own)).collect();
+        let known = others.iter().filter(|other| other.old_path.is_none());
+        let known = known.filter_map(|other| Change::between(other.path.clone(), None, other.before));
+        renames.extend(repo.new_names(&old, &known.collect::<Vec<_>>(), By::Git, |_| true)?);
         let former = |other: &&'c Change| {
             let found = || renames.iter().find(|it| it.path == other.path)?.old_path.as_ref();
             Some((own(other.old_path.as_ref().or_else(found))?, *other))

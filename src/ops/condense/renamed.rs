@@ -1,65 +1,54 @@
 //! The files that a shadow left under one name and that a commit, the index or the worktree has under another one.
 
-use std::{collections::BTreeSet, io::ErrorKind};
+use std::{
+    collections::{BTreeSet, HashSet},
+    io::ErrorKind,
+};
 
 use bstr::{BString, ByteSlice as _};
 
-use crate::{error::Result, git::Repo, model::change::Change};
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
+    model::change::{Change, Leaf},
+};
 
-/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that the shadow has not touched.
+/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that the shadow has not touched, or left with
+/// other content.
 /// `committed` has the renames that git finds from the parent of the commit; a file that the shadow has renamed, too, has lost its
 /// name in the shadow there.
 ///
-/// A new file may come from any file that is left out. A file that had other content comes only from one that is gone from the
-/// worktree: else, both may begin alike, as files made from a template do.
+/// A new file may come from any file that is left out. A file that had other content, in HEAD or in the shadow, comes only from one that
+/// is gone from the worktree: else, both may begin alike, as files made from a template do.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_left = |path: &BString| at(touched, path).map(|left| left.after.is_some());
-    let is_new = |change: &&Change| match (is_left(&change.path), &change.old_path) {
+    let is_new = |change: &Change| match (is_left(&change.path), &change.old_path) {
         (Some(is_left), _) => !is_left,
         (None, Some(old_path)) => is_left(old_path) == Some(false),
         (None, None) => change.before.is_none(),
     };
     let left: Vec<&Change> = left_out(touched, committed).collect();
-    let new: Vec<Change> = committed.iter().filter(is_new).cloned().collect();
-    let mut renamed = if new.is_empty() { Vec::new() } else { renames(repo, &left, committed, &new)? };
-    let is_open = |change: &&Change| {
-        let is_changed = change.before.is_some() && change.after.is_some() && change.old_path.is_none();
-        is_changed && is_left(&change.path).is_none()
+    let old = |left: &[&Change]| -> Vec<Old> { left.iter().filter_map(|left| Old::after(left)).collect() };
+    let mut renamed = repo.new_names(&old(&left), committed, By::Git, is_new)?;
+    let contents: HashSet<Leaf> = touched.iter().filter_map(|left| left.after).collect();
+    let is_open = |change: &Change| match at(touched, &change.path) {
+        None => change.before.is_some() && change.after.is_some() && change.old_path.is_none(),
+        Some(left) => change.after != left.after && change.after.is_some_and(|after| contents.contains(&after)),
     };
-    let replaced: Vec<Change> = committed.iter().filter(is_open).cloned().collect();
-    let gone = left.into_iter().filter(|left| !renamed.iter().any(|it| it.old_path.as_ref() == Some(&left.path)));
+    let has_few = (1..=MOST_REPLACED).contains(&committed.iter().filter(|change| is_open(change)).count());
+    let is_unpaired = |left: &&Change| renamed.iter().all(|it| it.old_path.as_ref() != Some(&left.path));
     let gone: Vec<&Change> =
-        if replaced.is_empty() { Vec::new() } else { gone.filter(|it| is_gone(repo, it)).collect() };
-    if !gone.is_empty() && replaced.len() <= MOST_REPLACED {
-        renamed.extend(renames(repo, &gone, committed, &replaced)?);
-        renamed.sort_by(|one, other| one.path.cmp(&other.path));
-    }
+        left.into_iter().filter(|left| has_few && is_unpaired(left) && is_gone(repo, left)).collect();
+    renamed.extend(repo.new_names(&old(&gone), committed, By::Git, is_open)?);
+    renamed.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(renamed)
 }
 
 /// If a commit changes more files than this, we do not look for files that were moved onto them.
 const MOST_REPLACED: usize = 100;
-
-/// Returns the renames from `left` to `targets`.
-fn renames(repo: &Repo, left: &[&Change], committed: &[Change], targets: &[Change]) -> Result<Vec<Change>> {
-    let mut ends = Vec::new();
-    for target in targets {
-        ends.extend(Change::between(target.path.clone(), None, target.after));
-        // The file may only have changed: then what it was before is more similar to it than another file.
-        let before = target.before.filter(|_| target.old_path.is_none());
-        ends.extend(Change::between(target.path.clone(), before, None));
-    }
-    for left in left {
-        ends.extend(Change::between(left.path.clone(), left.after, None));
-        // If the file that has the name now is the same one, it is more similar than other files.
-        let now = at(committed, &left.path).and_then(|now| now.after);
-        ends.extend(Change::between(left.path.clone(), None, now));
-    }
-    ends.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut renamed = repo.detect_renames(ends)?;
-    renamed.retain(|change| change.old_path.as_ref().is_some_and(|old_path| *old_path != change.path));
-    Ok(renamed)
-}
 
 /// Returns true if the worktree has no file at the path of `left`.
 fn is_gone(repo: &Repo, left: &Change) -> bool {

@@ -94,7 +94,7 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
         earlier.retain(|change| change.before.is_none() && changes.iter().all(|it| it.path != change.path));
         changes.extend(earlier);
     }
-    let renamed = renamed(repo, &left_out, changes)?;
+    let renamed = renamed(repo, &left_out, &changes)?;
     for file in &files {
         for leaf in renamed.get(&file.path).into_iter().flatten() {
             if holds(file, Some(*leaf))? {

@@ -8,9 +8,12 @@ use bstr::{BString, ByteSlice as _};
 use super::{super::chain::carry_forward::base_tree, moved_lines::take_sources};
 use crate::{
     error::Result,
-    git::Repo,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
     model::{
-        change::{Change, Leaf, Status},
+        change::{Change, Leaf},
         checkpoint::Checkpoint,
     },
 };
@@ -50,11 +53,8 @@ fn renamed_or_wanted(
     former: &mut BTreeSet<BString>,
 ) -> Result<(Vec<Change>, Vec<Change>)> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    // Two files may have exchanged their names.
-    let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
-    let is_replaced = |it: &&Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
-    let replaced: BTreeSet<BString> = changes.iter().filter(is_replaced).map(|change| change.path.clone()).collect();
-    let is_new = |change: &Change| change.before.is_none() || replaced.contains(&change.path);
+    let before = leaves_before(&changes);
+    let is_new = |change: &Change| is_new(change, &before);
     let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
@@ -63,88 +63,97 @@ fn renamed_or_wanted(
     if !(has_new || may_be_onto) || gone > MOST_GONE {
         return Ok(changes.into_iter().partition(|change| is_asked(&change.path, former)));
     }
-    former.extend(replaced);
-    // Deleted files that are wanted take part as well. A commit may show no rename between two wanted names, because others
-    // have changed the file since.
-    let (changes, others): (Vec<_>, Vec<_>) =
-        changes.into_iter().partition(|change| change.after.is_none() || is_asked(&change.path, former));
-    let (ends, mut rest): (Vec<_>, Vec<_>) =
-        changes.into_iter().partition(|change| change.after.is_none() || change.before.is_none());
-    for change in repo.detect_renames(ends)? {
-        // A deleted file without a rename may have been split into several files, or edited heavily. In a step with many
-        // deletions, we ignore that.
-        let is_unpaired = change.after.is_none() && !is_asked(&change.path, former);
-        if !is_unpaired || gone_others <= MOST_SPLIT {
-            former.extend(change.old_path.clone().or_else(|| is_unpaired.then(|| change.path.clone())));
-            rest.push(change);
+    let mut renamed = renamed(repo, &changes, &|path| is_asked(path, former))?;
+    let sources: BTreeSet<BString> = renamed.values().filter_map(|change| change.old_path.clone()).collect();
+    // Other content may have taken the name of such a file.
+    former.extend(sources.iter().cloned());
+    let (mut taken, mut others) = (Vec::new(), Vec::new());
+    for change in changes {
+        let (is_gone, is_source) = (change.after.is_none(), sources.contains(&change.path));
+        if let Some(renamed) = renamed.remove(&change.path) {
+            taken.push(renamed);
+        } else if !(is_gone && is_source) && is_asked(&change.path, former) {
+            taken.push(change);
+        } else if !is_gone {
+            others.push(change);
+        } else if !is_source && gone_others <= MOST_SPLIT {
+            // An unpaired deletion may have been split into several files, or edited heavily. In a step with many deletions, we
+            // ignore that.
+            former.insert(change.path.clone());
+            taken.push(change);
         }
     }
-    let others = take_renames_onto(repo, &mut rest, others, former)?;
-    rest.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok((rest, others))
+    Ok((taken, others))
 }
 
-/// Makes renames of those new files of `changes` that have the content which a file of `changes` or `others` had before, where
-/// other content has taken its name. Adds these changes of `others` to `changes`, and the names to `former`. Returns the rest of
-/// `others`.
-fn take_renames_onto(
+/// Returns true if `change` makes a file, or leaves one with the content that another file had `before`: two files may have exchanged
+/// their names.
+fn is_new(change: &Change, before: &HashSet<Leaf>) -> bool {
+    change.before.is_none() || change.after.is_some_and(|after| before.contains(&after))
+}
+
+/// Returns what the files had before `changes`.
+fn leaves_before(changes: &[Change]) -> HashSet<Leaf> {
+    changes.iter().filter_map(|change| change.before).collect()
+}
+
+/// Returns the renames among `changes`, all changes of a step, by their new names: to new files that `is_asked` accepts, and from files
+/// whose names they have. What they come from was deleted, or has other content under its name now. If that was renamed, too, its own
+/// rename is among them.
+pub(super) fn renamed(
     repo: &Repo,
-    changes: &mut Vec<Change>,
-    others: Vec<Change>,
-    former: &mut BTreeSet<BString>,
-) -> Result<Vec<Change>> {
-    let is_new = |change: &Change| change.before.is_none() && change.after.is_some();
-    let is_changed = |change: &&Change| {
-        let before = change.before.filter(|_| change.after.is_some() && change.old_path.is_none());
-        before.is_some_and(|before| change.after.map(|after| after.id) != Some(before.id))
+    changes: &[Change],
+    is_asked: &dyn Fn(&BString) -> bool,
+) -> Result<HashMap<BString, Change>> {
+    let before = leaves_before(changes);
+    if !changes.iter().any(|change| is_new(change, &before) && is_asked(&change.path)) {
+        return Ok(HashMap::new());
+    }
+    let is_equal = |change: &Change| change.after.is_some_and(|after| before.contains(&after));
+    let is_target = |change: &Change| is_equal(change) || change.before.is_none() && is_asked(&change.path);
+    let after: HashSet<Leaf> = changes.iter().filter_map(|change| change.after).collect();
+    let is_changed = |change: &Change| match (change.before, change.after) {
+        (Some(before), Some(after)) => before.id != after.id,
+        _ => false,
     };
-    let changed: Vec<Change> = changes.iter().chain(&others).filter(is_changed).cloned().collect();
-    if changed.is_empty() || changed.len() > MOST_REPLACED || !changes.iter().any(is_new) {
-        return Ok(others);
-    }
-    let names: Vec<_> = changed.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    let ends = changes.iter().filter(|change| is_new(change)).chain(&changed).cloned();
-    let found = repo.find_renamed(&names, ends)?;
-    let mut taken = BTreeSet::new();
-    for change in changes.iter_mut().filter(|change| is_new(change)) {
-        let Some(other) = found.get(&change.path).map(|at| &changed[*at]) else { continue };
-        (change.old_path, change.before, change.status) = (Some(other.path.clone()), other.before, Status::Renamed);
-        taken.insert(other.path.clone());
-    }
-    let (mut own, others) = others.into_iter().partition(|change: &Change| taken.contains(&change.path));
-    changes.append(&mut own);
-    former.extend(taken);
-    Ok(others)
+    let has_many = changes.iter().filter(|change| is_changed(change)).count() > MOST_REPLACED;
+    let is_known = |change: &Change| change.before.is_some_and(|before| after.contains(&before));
+    let is_old = |it: &&Change| it.after.is_none() || is_changed(it) && (!has_many || is_known(it));
+    let old: Vec<Old> = changes.iter().filter(is_old).filter_map(Old::before).collect();
+    let found = repo.new_names(&old, changes, By::Git, is_target)?;
+    let left: HashSet<&BString> = found.iter().filter_map(|change| change.old_path.as_ref()).collect();
+    let come: HashSet<&BString> = found.iter().map(|change| &change.path).collect();
+    let new: HashSet<&BString> = changes.iter().filter(|it| it.before.is_none()).map(|it| &it.path).collect();
+    let is_one = |change: &&Change| {
+        let old_path = change.old_path.as_ref();
+        // A file that was only moved over another one is compared with that.
+        let is_in_row = left.contains(&change.path) || old_path.is_some_and(|old_path| come.contains(old_path));
+        (new.contains(&change.path) || is_in_row) && (is_asked(&change.path) || old_path.is_some_and(is_asked))
+    };
+    Ok(found.iter().filter(is_one).map(|change| (change.path.clone(), change.clone())).collect())
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the
 /// content in `carrier` that another one has in `source`. Makes renames of them.
-///
-/// Returns the files that `carrier` has at the old names all the same: they are new after the renames.
-pub(super) fn find_moved(
-    repo: &Repo,
-    source: &Checkpoint,
-    carrier: &Checkpoint,
-    changes: &mut [Change],
-) -> Result<Vec<Change>> {
-    let mut work: Option<HashMap<Leaf, BString>> = None;
-    let mut back = Vec::new();
-    for change in changes {
-        let Some(after) = change.after.filter(|_| change.old_path.is_none()) else { continue };
-        if repo.find_leaf(source.tree_id, change.path.as_bstr())? == Some(after) {
-            continue;
-        }
-        if work.is_none() {
-            let changed = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
-            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it.path))).collect());
-        }
-        let Some(path) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
-        let now = repo.find_leaf(carrier.tree_id, path.as_bstr())?;
-        if now != Some(after) {
-            back.extend(Change::between(path.clone(), None, now));
-            (change.old_path, change.before, change.status) = (Some(path), Some(after), Status::Renamed);
+pub(super) fn find_moved(repo: &Repo, source: &Checkpoint, carrier: &Checkpoint, changes: &mut [Change]) -> Result<()> {
+    let mut open = Vec::new();
+    for change in changes.iter().filter(|change| change.after.is_some() && change.old_path.is_none()) {
+        if repo.find_leaf(source.tree_id, change.path.as_bstr())? != change.after {
+            open.push(change.clone());
         }
     }
-    back.sort_by(|one: &Change, other| one.path.cmp(&other.path));
-    Ok(back)
+    if open.is_empty() {
+        return Ok(());
+    }
+    let work = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
+    let old: Vec<Old> = work.iter().filter_map(Old::after).collect();
+    for renamed in repo.new_names(&old, &open, By::Whole, |_| true)? {
+        let Some(old_path) = &renamed.old_path else { continue };
+        let now = repo.find_leaf(carrier.tree_id, old_path.as_bstr())?;
+        // Else, it is a copy.
+        if now.map(|leaf| leaf.id) != renamed.before.map(|leaf| leaf.id) {
+            changes.iter_mut().filter(|change| change.path == renamed.path).for_each(|it| *it = renamed.clone());
+        }
+    }
+    Ok(())
 }

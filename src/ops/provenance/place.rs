@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::Repo,
+    git::{
+        Repo,
+        new_names::{By, Old},
+    },
     model::{
         attribution::{
             FileOwnership, Owner, Span,
@@ -89,9 +92,8 @@ pub(super) fn records_found_at(
     let renames = if may_be_renamed { repo.detect_renames(new.clone())? } else { Vec::new() };
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
-    let moved_to = renamed(repo, &left_out, new.clone())?;
-    let gone: Vec<_> = all.iter().flat_map(|(work, _)| work.gone(repo)).collect();
-    let changed = changed_names(repo, &gone, &new)?;
+    let moved_to = renamed(repo, &left_out, &new)?;
+    let changed = changed_names(repo, &left_out, &new)?;
     let (mut found, mut gained) = (Vec::new(), None);
     for (work, least) in all {
         let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former, &changed), least)? || {
@@ -125,8 +127,8 @@ pub(super) struct LeftOut {
     /// The blob before the work.
     before: Option<ObjectId>,
     after: ObjectId,
-    /// True if the place has other content under the name, or another file.
-    is_replaced: bool,
+    /// What the place has under the name.
+    now: Option<Leaf>,
 }
 
 impl LeftOut {
@@ -134,8 +136,16 @@ impl LeftOut {
     /// have another name there. Git may have put the earlier content back, or another file may have the name.
     pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
         let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
-        let is_replaced = now.is_some_and(|leaf| Some(leaf.id) != file.before);
-        Some(Self { path: file.path.clone(), before: file.before, after, is_replaced })
+        Some(Self { path: file.path.clone(), before: file.before, after, now })
+    }
+
+    /// Returns true if the place has other content under the name, or another file.
+    fn is_replaced(&self) -> bool {
+        self.now.is_some_and(|leaf| Some(leaf.id) != self.before)
+    }
+
+    fn as_left(&self) -> Old {
+        Old::of_blob(self.path.clone(), self.after)
     }
 }
 
@@ -144,8 +154,7 @@ pub(super) type Renamed = BTreeMap<BString, Vec<Leaf>>;
 
 /// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new
 /// files, and files that had the same content before. One search for all files reads `changes` once.
-pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -> Result<Renamed> {
-    let now: HashMap<BString, Leaf> = changes.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Renamed> {
     let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
     let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
     let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
@@ -153,11 +162,11 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
     // only have changed, so it comes first.
     let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
     let mut found = Vec::new();
-    for (is_replaced, changes) in [(false, new), (true, changes)] {
-        let left_out = left_out.iter().filter(|it| it.is_replaced == is_replaced);
-        let former: Vec<_> = left_out.map(|it| (it.path.clone(), it.after)).collect();
-        let renamed = repo.find_renamed(&former, changes)?.into_iter();
-        found.extend(renamed.filter_map(|(path, at)| Some((former[at].0.clone(), *now.get(&path)?))));
+    for (is_replaced, changes) in [(false, new.as_slice()), (true, changes)] {
+        let left_out = left_out.iter().filter(|it| it.is_replaced() == is_replaced);
+        let old: Vec<Old> = left_out.map(LeftOut::as_left).collect();
+        let renamed = repo.new_names(&old, changes, By::Git, |change| change.before.is_none())?.into_iter();
+        found.extend(renamed.filter_map(|it| Some((it.old_path?, it.after?))));
     }
     let mut renamed = Renamed::new();
     changed.chain(found).for_each(|(path, leaf)| renamed.entry(path).or_default().push(leaf));
@@ -167,18 +176,18 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
 /// What HEAD and a place have of files that had another name when they were recorded, by that name.
 type Changed = BTreeMap<BString, (Option<Leaf>, Leaf)>;
 
-/// Returns the files of `changes` that HEAD has, too, and that are those of `gone` under another name: a revert brings work back in a
-/// file that was renamed since.
-fn changed_names(repo: &Repo, gone: &[(BString, ObjectId)], changes: &[Change]) -> Result<Changed> {
-    let known = || changes.iter().filter(|change| change.before.is_some());
-    if gone.is_empty() || known().next().is_none() {
-        return Ok(Changed::new());
-    }
-    // The search is for new files.
-    let found = repo.find_renamed(gone, known().map(|change| Change { before: None, ..change.clone() }))?;
-    let named =
-        known().filter_map(|change| Some((gone[*found.get(&change.path)?].0.clone(), (change.before, change.after?))));
-    Ok(named.collect())
+/// Returns the files of `changes` that HEAD has, too, and that are those of `left_out` under another name: a revert brings work back in
+/// a file that was renamed since. Another file may have its old name.
+fn changed_names(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Changed> {
+    let known: BTreeMap<&BString, Leaf> = changes.iter().filter_map(|it| Some((&it.path, it.before?))).collect();
+    let there = left_out.iter().map(|left| (&left.path, left.now));
+    let there: BTreeMap<_, _> = there.chain(changes.iter().map(|change| (&change.path, change.after))).collect();
+    // What they were before is a version of the same file.
+    let now = there.into_iter().filter_map(|(path, leaf)| Change::between(path.clone(), None, leaf));
+    let old: Vec<Old> = left_out.iter().map(LeftOut::as_left).collect();
+    let found = repo.new_names(&old, &now.collect::<Vec<_>>(), By::Git, |change| known.contains_key(&change.path))?;
+    let found = found.into_iter().filter_map(|it| Some((it.old_path?, (known.get(&it.path).copied(), it.after?))));
+    Ok(found.filter(|(_, (before, _))| before.is_some()).collect())
 }
 
 /// The work of sessions and unknown authors in a record.
@@ -221,13 +230,6 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
-    /// Returns the files that the place does not have, with the content that the work left in them.
-    fn gone(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
-        let is_gone = |file: &&RecordFile| self.leaves.get(&file.path).copied().flatten().is_none();
-        let left = self.files.iter().filter(is_gone).filter_map(|file| Some((file.path.clone(), file.after?)));
-        left.filter(|(_, after)| repo.has_object(*after)).collect()
-    }
-
     /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
     /// other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the commit
     /// renames to a name in the record. `changed` has the files that had other names in HEAD already.
@@ -244,7 +246,7 @@ impl RecordedWork {
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
-            let changed = changed.get(&file.path).filter(|_| own.is_none());
+            let changed = changed.get(&file.path).filter(|_| left_out.contains(&file.path));
             // If only the content shows it, a person may have typed a short line since the file has its present name.
             let of_changed = if least >= Least::Half { least.max(Least::LongHalf) } else { least };
             let mut ends = Vec::new();

@@ -69,10 +69,12 @@ impl Step {
     /// two are not theirs. Files that `earlier` deleted are not in the step.
     pub(super) fn back_to_begin(earlier: &[Self], restored: &[Self]) -> Option<Self> {
         let (mut seen, mut begin) = (HashSet::new(), Vec::new());
-        for change in restored.iter().flat_map(|step| &step.changes) {
-            let known = change.old_path.as_ref().unwrap_or(&change.path);
-            begin.extend(change.before.filter(|_| seen.insert(known)).map(|before| (known, before)));
-            seen.extend([known, &change.path]);
+        for step in restored {
+            for change in &step.changes {
+                let known = change.old_path.as_ref().unwrap_or(&change.path);
+                begin.extend(change.before.filter(|_| seen.insert(known)).map(|before| (known, before)));
+            }
+            seen.extend(step.names());
         }
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         for step in if begin.is_empty() { &[] } else { earlier } {

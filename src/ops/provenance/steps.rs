@@ -87,11 +87,10 @@ fn steps_beside(
         // What a checkpoint of another clone has brought, or one that is gone, has the authors that the restore has noted: unknown ones.
         let is_from_elsewhere =
             put_back.is_some() && source.is_none() && checkpoint.origin.contributor == Contributor::Unknown;
-        let mut back = Vec::new();
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
             let is_kept = checkpoint.origin.carried.is_some();
             if is_kept {
-                back = find_moved(repo, &source, &checkpoint, &mut changes)?;
+                find_moved(repo, &source, &checkpoint, &mut changes)?;
             }
             let known = followed.entry(source.id).or_default();
             let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
@@ -138,7 +137,6 @@ fn steps_beside(
                 Step { origin: Origin::default(), moved: None, ..step }
             });
         }
-        all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
     }
     Ok(all)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
+use super::former_names::renamed;
 use crate::{
     error::Result,
     git::{Repo, prepared_message::PreparedMessage},
@@ -103,13 +104,7 @@ fn former_names(repo: &Repo, commit: ObjectId, names: &[BString]) -> Result<Vec<
         return Ok(Vec::new());
     }
     let [before, after] = [repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?];
-    let mut is_any_new = false;
-    for name in names {
-        is_any_new = is_any_new || repo.find_leaf(before, name.as_bstr())?.is_none();
-    }
-    if !is_any_new {
-        return Ok(Vec::new());
-    }
-    let changes = repo.detect_renames(repo.diff_trees(before, after)?)?.into_iter();
-    Ok(changes.filter(|change| names.contains(&change.path)).filter_map(|change| change.old_path).collect())
+    let changes = repo.diff_trees(before, after)?;
+    let renamed = renamed(repo, &changes, &|path| names.contains(path))?.into_values();
+    Ok(renamed.filter(|change| names.contains(&change.path)).filter_map(|change| change.old_path).collect())
 }

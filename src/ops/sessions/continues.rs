@@ -7,6 +7,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Kind, Result},
+    git::new_names::{By, Old},
     model::{
         change::Change,
         overlap::{Decision, Touched, decide},
@@ -119,7 +120,8 @@ fn places_now(
     let moved = moved_out(repo, &changes, lost, &mut { MOST_BYTES });
     let mut now: BTreeSet<BString> = takers(repo, &moved, others).into_iter().map(|change| change.path).collect();
     let is_gone = |change: &&Change| change.after.is_none() && touched.contains(&change.path);
-    let gone: Vec<_> = changes.iter().filter(is_gone).filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    now.extend(repo.find_renamed(&gone, changes)?.into_keys());
+    let gone: Vec<Old> = changes.iter().filter(is_gone).filter_map(Old::before).collect();
+    let renamed = repo.new_names(&gone, &changes, By::Git, |change| change.before.is_none())?;
+    now.extend(renamed.into_iter().map(|change| change.path));
     Ok(now)
 }

@@ -19,6 +19,7 @@ mod moved_in_merges;
 mod moved_later;
 mod moved_on;
 mod moved_unseen;
+mod names_taken;
 mod numbers;
 mod one_command;
 mod one_second;

@@ -2,7 +2,7 @@
 
 use std::{
     cell::OnceCell,
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashSet},
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -13,6 +13,7 @@ use crate::{
     git::{
         Repo,
         edit_tree::{Edit, edit_tree},
+        new_names::{By, Old},
         new_objects::NewObjects,
     },
     model::{
@@ -123,30 +124,27 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
             edits.push((change.path.clone(), carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
-    let mut places = if gone.is_empty() { HashMap::new() } else { new_places(repo, to, &changes)? };
+    let places = if gone.is_empty() { Vec::new() } else { new_places(repo, to, &changes, &gone)? };
     for change in gone {
         // If the work was moved to another file, it may come back to this one, so that the old shadow stays as well.
         let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
         leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
-        if let Some((leaf, path)) = change.after.and_then(|leaf| Some((leaf, places.remove(&leaf)?))) {
-            edits.push((path.clone(), Some((leaf.id, leaf.mode))));
-            paths.push(path);
+        if let Some(place) = places.iter().find(|place| place.old_path.as_ref() == Some(&change.path)) {
+            edits.push((place.path.clone(), place.after.map(|leaf| (leaf.id, leaf.mode))));
+            paths.push(place.path.clone());
         }
     }
     let tree_id = if edits.is_empty() { to.last_tree_id } else { edit_tree(to.last_tree_id, &edits, objects)? };
     Ok(Carried { tree_id, paths, leaves_some })
 }
 
-/// Returns the files in which the worktree differs from the new base commit, and that the chain does not know, by their content: a
-/// file of the chain that is gone may have been moved there.
-fn new_places(repo: &Repo, to: &Destination, changes: &[Change]) -> Result<HashMap<Leaf, BString>> {
+/// Returns the renames from files of the chain that are `gone` to files in which the worktree differs from the new base commit, and that
+/// the chain, which made `changes`, does not know.
+fn new_places(repo: &Repo, to: &Destination, changes: &[Change], gone: &[&Change]) -> Result<Vec<Change>> {
     let known: HashSet<&BString> = changes.iter().map(|change| &change.path).collect();
-    let differing = repo.diff_trees(to.head_tree_id, to.now_tree_id)?.into_iter().rev();
-    let unknown = differing.filter(|change| !known.contains(&change.path));
-    // All empty files are alike.
-    let empty = ObjectId::empty_blob(repo.object_hash());
-    let place = |change: Change| Some((change.after.filter(|leaf| leaf.id != empty)?, change.path));
-    Ok(unknown.filter_map(place).collect())
+    let old: Vec<Old> = gone.iter().filter_map(|change| Old::after(change)).collect();
+    let differing = repo.diff_trees(to.head_tree_id, to.now_tree_id)?;
+    repo.new_names(&old, &differing, By::Whole, |change| !known.contains(&change.path))
 }
 
 /// Returns the files of the tree `before` that have other names in the tree `after`.
