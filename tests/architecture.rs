@@ -56,7 +56,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("figment::", &["config"]),
     ("gix::Repository", &["git"]),
     ("process::Command", &["git/process.rs", "git/wire/programs.rs", "cli/external.rs"]),
-    ("refs/checkpoints/", &["model/refname.rs", "cli"]),
+    ("refs/checkpoints/", &["model/refname.rs", "model/refname/tests.rs", "cli"]),
     ("similar::", &["model"]),
     ("std::env::var", &["git/environment.rs", "cli/environment.rs", "state/failpoint.rs"]),
     ("stdout()", &["cli/output.rs", "cli/usage.rs", "remote"]),

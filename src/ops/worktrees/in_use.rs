@@ -21,7 +21,11 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::{path_text, process::Life, session::Phase},
+    model::{
+        path_text,
+        process::Life,
+        session::{Phase, Session},
+    },
     state::{
         journal::{Journal, Progress},
         process, process_places, rounds, turns,
@@ -119,9 +123,15 @@ pub(super) fn refuse_at_work(context: &Context, found: &Registration, root: &Pat
 fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
     refuse_open_turn(context, found)?;
     let sessions = session_info::all(context)?;
-    let mut here = sessions
-        .iter()
-        .filter(|it| session_info::is_there(&context.repo, it, found.id.as_bstr()) && it.phase != Phase::Ended);
+    // One that has stood in for the agent of a round, and has given way to the agent's own, does nothing any more.
+    let stand_in = rounds::stand_in(&found.git_dir);
+    let has_ended = |it: &Session| match it.phase {
+        Phase::Ended => true,
+        Phase::Active => false,
+        Phase::Idle => stand_in.as_ref() == Some(&it.id),
+    };
+    let mut here =
+        sessions.iter().filter(|it| session_info::is_there(&context.repo, it, found.id.as_bstr()) && !has_ended(it));
     if let Some(session) = here.find(|session| process::life(session.process.as_ref()) == Life::Alive) {
         let id = path_text::printable(session.id.as_bytes().as_bstr());
         return Err(Error::refused(format!("the session '{id}' works in '{}'", found.path.display()))

@@ -111,7 +111,7 @@ fn the_worktree_can_be_removed_and_restored() {
     let world = World::with_hooks();
     let round = start(&world, &["--agent", "writer"]);
     in_round(&world, &round, "echo work of the agent >new");
-    world.done(&["worktree", "remove", path(&round).to_str().expect("it is text")]);
+    world.done(&["worktree", "remove", "--force", path(&round).to_str().expect("it is text")]);
     world.done(&["worktree", "restore", path(&round).to_str().expect("it is text")]);
     end(&world, &round);
     let found = authors(&world, field(&round, "branch"), "new");
