@@ -119,6 +119,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let ids = match repo.git_operation()? {
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
+            let of_copied = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_commit(repo, commit))?;
+            note.set_parts(&recorded::parts_brought(repo, head, None, &of_copied)?);
             // They are in the message already, unless it was given with `-m`.
             let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
             for id in reuse_of_sides(context, head, copied.as_slice(), &mut note)? {
@@ -283,9 +285,13 @@ fn promise(
             others.extend(evidence::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
+        let parts = recorded::parts_brought(repo, head, None, &others)?;
+        others.retain(|id| parts.get(id).is_none_or(|files| !files.is_empty()));
+        note.set_parts(&parts);
         if squashed.is_empty() {
             let again = recorded::records_again(context, head)?;
             note.reused = again.certain.iter().map(ToString::to_string).collect();
+            note.set_parts(&again.parts);
             note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
             others.extend(again.certain);
         } else {

@@ -18,7 +18,7 @@ use super::{
         provenance::{
             doubt::doubtful_lines,
             moved_from::Parents,
-            recorded::{Again, records_again_in_worktree, records_of_sides},
+            recorded::{Again, parts_brought, records_again_in_worktree, records_of_sides},
             replay::Work,
             step::Step,
             steps::steps,
@@ -249,7 +249,7 @@ impl Next {
         if reader.records.is_lost() {
             return Ok(Some(Self { id, records: Vec::new(), doubtful: None, is_lost: true }));
         }
-        let Again { certain: ids, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
+        let Again { certain: ids, parts, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
             tracing::warn!(%error, "cannot read which commits git has prepared the next one from");
@@ -265,6 +265,7 @@ impl Next {
         let (who, time, parents) = (repo.identity(), repo.now(), head.into_iter().collect());
         let new = NewCommit { tree_id, parents, author: who.clone(), committer: who, time, message: &message };
         let id = Repo::write_commit(&new, &mut NewObjects::new(repo, Target::Memory))?;
+        reader.records.parts.insert(id, parts);
         let records = reader.records.of(id, &mut reader.authors)?.records;
         Ok(Some(Self { id, records, doubtful, is_lost: false }))
     }
@@ -327,12 +328,15 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     for commit in &commits {
         found.certain.extend(records::evidence::of_commit(repo, *commit)?);
     }
+    found.parts = parts_brought(repo, repo.head()?.id, Some(tree_id), &found.certain)?;
+    found.certain.retain(|id| found.parts.get(id).is_none_or(|files| !files.is_empty()));
     found.certain.extend(records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?);
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
         let again = records_again_in_worktree(repo, head, tree_id, changes)?;
         found.certain.extend(again.certain);
+        found.parts.extend(again.parts);
         found.perhaps.extend(again.perhaps);
     }
     Ok(found)

@@ -11,10 +11,9 @@ use super::{
         provenance::{
             replay::Work,
             set_aside::taken_back,
-            step::{Step, left_by},
+            step::{Step, first_with, left_by},
             steps::steps,
         },
-        share::share,
     },
     candidates::{Candidate, Part, candidates, touched_live},
     last_steps::{last_steps, moved_on, put_back},
@@ -23,12 +22,7 @@ use super::{
 use crate::{
     error::{Kind, Result},
     git::{Repo, counting::Counting},
-    model::{
-        change::{Change, Leaf},
-        checkpoint::Origin,
-        head_move::When,
-        refname::Base,
-    },
+    model::{change::Change, checkpoint::Origin, head_move::When, refname::Base},
 };
 
 /// Returns true if `staged` contains work of the shadows `found` that a session did, or may have done. `made` is when `staged`
@@ -178,23 +172,6 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change], all
         parts.push(part);
     }
     Ok(parts)
-}
-
-/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have; if that work is its deletion, the
-/// first that deletes the file or gives it another name.
-fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
-    if own.after.is_none() {
-        let is_gone =
-            |step: &&Step| step.touches(&own.path) && at(&step.changes, &own.path).is_none_or(|it| it.after.is_none());
-        return Ok(steps.iter().find(is_gone));
-    }
-    for step in steps {
-        let left = at(&step.changes, &own.path).and_then(|change| change.after);
-        if left.is_some() && share(repo, own, head, left)?.is_half() {
-            return Ok(Some(step));
-        }
-    }
-    Ok(None)
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,

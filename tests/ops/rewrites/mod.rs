@@ -4,6 +4,7 @@ mod amend;
 mod copies;
 mod forms;
 mod hooks;
+mod parts;
 mod places;
 mod rebase;
 mod undone;
