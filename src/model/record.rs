@@ -276,7 +276,7 @@ impl Link {
 }
 
 /// Of records of which a commit has the work of some files only: these files, by their names in the record.
-pub(crate) type Parts = BTreeMap<RecordId, Vec<BString>>;
+pub type Parts = BTreeMap<RecordId, Vec<BString>>;
 
 #[cfg(test)]
 mod tests {

@@ -103,7 +103,7 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
 
 /// Links `commit` to the records of the commits `from`, which it was made from in the way `how`. Of those in `parts`, it has some files
 /// only.
-pub(crate) fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How, parts: &Parts) -> Result<()> {
+pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How, parts: &Parts) -> Result<()> {
     let Some(log) = Log::own(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();
     for old in from {

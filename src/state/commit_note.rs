@@ -44,7 +44,7 @@ pub(crate) struct CommitNote {
     pub reused: Vec<String>,
     /// Of existing records of which it has some files only, these files.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "part")]
-    parts: Vec<NotedPart>,
+    pub parts: Vec<NotedPart>,
     /// Existing records of which it may have a few lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) struct CommitNote {
 
 /// Files of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct NotedPart {
+pub(crate) struct NotedPart {
     record: String,
     #[serde(default, rename = "file")]
     files: Vec<StoredPath>,

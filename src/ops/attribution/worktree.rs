@@ -22,6 +22,7 @@ use super::{
             replay::Work,
             step::Step,
             steps::steps,
+            thrown_away,
         },
         records,
         rewrite::squashed_commits,
@@ -42,6 +43,7 @@ use crate::{
     git::{
         Repo,
         commit::NewCommit,
+        edit_tree::{edit_tree, edits_of},
         line_edits::{kept_lines, step_edits},
         new_objects::{NewObjects, Target},
     },
@@ -54,7 +56,7 @@ use crate::{
             text::{Attribution, File},
         },
         change::{Change, Leaf},
-        checkpoint::Checkpoint,
+        checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -114,6 +116,7 @@ fn beyond(
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), Vec::new(), false);
     let (mut all, last) = steps_aside(repo, base, &changes, &everything)?;
+    let mut last_tree_id = head_tree_id;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
         renamed.retain(|change| wanted(&change.path));
@@ -129,12 +132,14 @@ fn beyond(
         names.extend(&passed);
         names.sort();
         all.extend(chain);
+        let put_back = thrown_away::since(repo, tip)?;
+        last_tree_id = edit_tree(tip.tree_id, &edits_of(&put_back), &mut NewObjects::new(repo, Target::Memory))?;
+        all.extend((!put_back.is_empty()).then(|| Step::new(Origin::default(), put_back)));
     }
     if !changes.is_empty() {
         let is_renamed =
             |path: &BString| renamed.iter().any(|it| it.path == *path || it.old_path.as_ref() == Some(path));
         let wanted = |path: &BString| names.contains(&path) && !is_renamed(path);
-        let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
         let trees = (last_tree_id, worktree.tree_id);
         let may_be_moved = is_any_lost || !moved.is_empty() || !passed.is_empty() || !renamed.is_empty();
@@ -330,7 +335,9 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     }
     found.parts = parts_brought(repo, repo.head()?.id, Some(tree_id), &found.certain)?;
     found.certain.retain(|id| found.parts.get(id).is_none_or(|files| !files.is_empty()));
-    found.certain.extend(records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?);
+    let of_sides = records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?;
+    found.certain.extend(of_sides.certain);
+    found.parts.extend(of_sides.parts);
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;

@@ -22,7 +22,12 @@ use super::{
 use crate::{
     error::{Kind, Result},
     git::{Repo, counting::Counting},
-    model::{change::Change, checkpoint::Origin, head_move::When, refname::Base},
+    model::{
+        change::Change,
+        checkpoint::Origin,
+        head_move::When,
+        refname::{self, Base},
+    },
 };
 
 /// Returns true if `staged` contains work of the shadows `found` that a session did, or may have done. `made` is when `staged`
@@ -156,8 +161,12 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change], all
                 let own = at(&candidate.touched, &path);
                 let steps = done.get().map(Vec::as_slice).unwrap_or_default();
                 let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
-                // A step without a session counts only if no agent contributed to the archived shadow either.
-                step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
+                // A step without a session counts only if no agent contributed to the archived shadow either, or if it is a restore and
+                // the work of the shadow is in records: what a restore has brought is of the record of its commit.
+                let is_restored = |step: &Step| step.is_put_back && refname::is_settled(&candidate.tip.name);
+                step.map_or(Ok(false), |step| {
+                    Ok(step.origin.session.is_some() || is_restored(step) || !candidate.has_agent(repo)?)
+                })
             };
             if is_known || is_done()? {
                 part.leave_out(&path);

@@ -37,5 +37,5 @@ pub(crate) mod set_aside;
 mod shown;
 pub(crate) mod step;
 pub(crate) mod steps;
-mod thrown_away;
+pub(crate) mod thrown_away;
 mod touching;

@@ -18,7 +18,7 @@ use super::{
     amended::{Amended, is_kept, is_undone},
     earlier::{Common, beyond, of_earlier_versions, of_other_branches},
     left_lately::{LeftLately, is_reset},
-    place::{Place, found_at, head_tree, records_found_at},
+    place::{FoundAt, Place, found_at, head_tree, records_found_at},
     put_back::records_put_back,
     shown::{Candidates, Evidence, by_file},
     thrown_away::parts_left,
@@ -59,24 +59,42 @@ pub(crate) fn records_again_in_worktree(
 }
 
 /// Returns the records of commits that `sides`, which git picks or squashes, are or lead to, and whose work is in files that had a
-/// conflict: what a side has in such a file may be of any of its commits. Asks the index, or the worktree if it has the tree `tree_id`.
+/// conflict, with these files: git has written there what a side has beside its change, which may be of any of its commits. Asks the
+/// index, or the worktree if it has the tree `tree_id`.
 pub(crate) fn records_of_sides(
     repo: &Repo,
     head: Option<ObjectId>,
     tree_id: Option<ObjectId>,
     sides: &[ObjectId],
-) -> Result<Vec<RecordId>> {
-    let Some(prepared) = repo.prepared_message() else { return Ok(Vec::new()) };
+) -> Result<Again> {
+    let Some(prepared) = repo.prepared_message() else { return Ok(Again::default()) };
     let in_conflict: BTreeSet<&[u8]> = prepared.in_conflict().collect();
     if in_conflict.is_empty() || sides.is_empty() || !records::are_here(repo)? {
-        return Ok(Vec::new());
+        return Ok(Again::default());
     }
     let place = tree_id.map_or(Place::Staged, Place::Worktree);
     let head_tree_id = head_tree(repo, head)?;
     let mut changes = place.changes(repo, head_tree_id)?;
     changes.retain(|change| in_conflict.contains(change.path.as_slice()));
-    let asked = of_sides(repo, &changes, sides)?.into_iter().map(|id| (id, Least::Half));
-    records_found_at(place, repo, head_tree_id, Some(&changes), asked)
+    let asked = of_sides(repo, &changes, sides)?.into_iter().map(|id| (id, Least::Line));
+    let mut own = Vec::new();
+    for side in sides {
+        own.extend(evidence::of_commit(repo, *side)?);
+    }
+    let (mut certain, mut parts) = (Vec::new(), Parts::new());
+    for FoundAt { id, mut files, .. } in found_at(place, repo, head_tree_id, Some(&changes), asked)? {
+        // The commit copies or squashes all of these.
+        if !own.contains(&id) {
+            let now = place.leaves(repo, &files)?;
+            files.retain(|path| in_conflict.contains(path.as_slice()) || now.get(path).copied().flatten().is_none());
+            if files.is_empty() {
+                continue;
+            }
+            parts.insert(id, files);
+        }
+        certain.push(id);
+    }
+    Ok(Again { certain, parts, ..Again::default() })
 }
 
 /// Returns, of those of the records `ids` of which git has thrown files away, the other files. Git has brought the work of the records
@@ -87,7 +105,7 @@ pub(crate) fn parts_brought(
     tree_id: Option<ObjectId>,
     ids: &[RecordId],
 ) -> Result<Parts> {
-    parts_left(repo, head, tree_id.map_or(Place::Staged, Place::Worktree), ids.iter().copied())
+    parts_left(repo, head, tree_id.map_or(Place::Staged, Place::Worktree), ids.iter().copied(), |_, _| true, |_| true)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -151,7 +169,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         ids.add([id], if is_content { Evidence::Content } else { of_branch });
     }
     // What a restore of another branch, or `round apply`, has put here is committed here.
-    ids.add(records_put_back(repo, &log, head)?, Evidence::Removed);
+    for (id, only) in records_put_back(repo, &log, head)? {
+        ids.add_removed(id, only);
+        ids.restored.insert(id);
+    }
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
     let mut removed_trees = Vec::new();
@@ -162,10 +183,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
     for commit in amended {
-        ids.add(evidence::of_commit(repo, commit)?, Evidence::Removed);
+        ids.add_of_removed(repo, &log, commit)?;
     }
     for commit in &left {
-        ids.add(evidence::of_commit(repo, *commit)?, Evidence::Removed);
+        ids.add_of_removed(repo, &log, *commit)?;
         // An earlier reset may have removed other children of this commit.
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
@@ -191,11 +212,11 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let head_tree_id = head_tree(repo, head)?;
-    let asked = ids.0.iter().map(|(id, evidence)| (*id, evidence.least()));
+    let asked = ids.known.iter().map(|(id, evidence)| (*id, evidence.least()));
     let found = found_at(place, repo, head_tree_id, all, asked)?;
-    let (mut certain, mut parts) = by_file(repo, head, changes, found, |id| ids.0[id])?;
+    let (mut certain, mut parts) = by_file(repo, head, changes, found, |id| ids.known[id])?;
     // A later commit may have edited the lines, so that none is as recorded.
-    for (id, evidence) in &ids.0 {
+    for (id, evidence) in &ids.known {
         if matches!(evidence, Evidence::Brought | Evidence::Removed)
             && !certain.contains(id)
             && is_kept(repo, id, place, head_tree_id, &removed_trees)?
@@ -203,10 +224,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
             certain.push(*id);
         }
     }
-    let of_all = certain.iter().copied().filter(|id| ids.0[id].is_of_all());
-    parts.extend(parts_left(repo, head, place, of_all)?);
+    let of_all = certain.iter().copied().filter(|id| ids.known[id].is_of_all());
+    parts.extend(parts_left(repo, head, place, of_all, |id, path| ids.had(id, path), |id| !ids.restored.contains(id))?);
     certain.retain(|id| parts.get(id).is_none_or(|files| !files.is_empty()));
-    let others = ids.0.iter().filter(|(id, _)| !certain.contains(id));
+    let others = ids.known.iter().filter(|(id, _)| !certain.contains(id));
     let asked = others.filter_map(|(id, evidence)| Some((*id, evidence.least_for_doubt()?)));
     let mut found = Again { perhaps: records_found_at(place, repo, head_tree_id, all, asked)?, certain, parts };
     // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
@@ -214,7 +235,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     for found in [&mut found.certain, &mut found.perhaps] {
         let mut kept = Vec::with_capacity(found.len());
         for id in found.drain(..) {
-            let is_by_git = ids.0.get(&id).is_some_and(|evidence| *evidence > Evidence::Content);
+            let is_by_git = ids.known.get(&id).is_some_and(|evidence| *evidence > Evidence::Content);
             kept.extend((is_by_git || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
         }
         *found = kept;

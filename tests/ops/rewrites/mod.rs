@@ -7,6 +7,7 @@ mod hooks;
 mod parts;
 mod places;
 mod rebase;
+mod thrown;
 mod undone;
 mod unreported;
 

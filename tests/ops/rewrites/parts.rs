@@ -33,7 +33,7 @@ fn world() -> World {
 }
 
 /// Returns who has written each line of `path`.
-fn owners(world: &World, path: &str) -> Vec<String> {
+pub(super) fn owners(world: &World, path: &str) -> Vec<String> {
     let blame = world.json(&["blame", "--json", path]);
     let mut owners = Vec::new();
     for span in blame["lines"].as_array().expect("lines") {
@@ -88,6 +88,8 @@ fn it_stays_so_when_the_commit_is_rebased_or_picked() {
     world.git(&["checkout", "-q", "mine"]);
     world.git(&["rebase", "-q", "main~1"]);
     check();
+    world.sh("git reset -q --soft HEAD~1; git commit -qm again");
+    check();
     world.is_whole();
 }
 
@@ -112,7 +114,11 @@ fn a_person_edits_a_line_of_the_agent(#[case] script: &str) {
 #[test]
 fn each_branch_has_the_work_of_its_own_session() {
     let world = world();
-    on_branch(&world, "b2", "s2");
+    world.git(&["checkout", "-q", "-b", "b2"]);
+    // What a session without tools leaves as a commit has it counts as brought by git.
+    world.agent_with_tool("s2", "n.txt", "hu one\ns2 replaced two\nhu three\n");
+    world.agent_with_tool("s2", "parse.py", PARSER);
+    world.sh("git add -A; git commit -qm 'a parser'; git checkout -q main");
     assert_eq!(world.sessions("b1"), ["s1"]);
     assert_eq!(world.sessions("b2"), ["s2"], "{}", world.message("b2"));
     world.git(&["checkout", "-q", "b2"]);
