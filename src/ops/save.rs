@@ -195,7 +195,16 @@ const PUT_BACK: &str = "Files that git has put back";
 /// they were in between. What they have now is then no edit of what git has thrown away.
 ///
 /// Does nothing while a turn is open: an agent may have run git, and what its session has then written is known by its tools.
+/// A failure is only logged, and the save continues.
 pub(crate) fn save_thrown_away(worktree: &Worktree<'_>) -> Result<()> {
+    try_save_thrown_away(worktree).or_else(|error| {
+        worktree.check_interrupt()?;
+        tracing::warn!(%error, "cannot save files that git has put back; later lines there may count as edited ones");
+        Ok(())
+    })
+}
+
+fn try_save_thrown_away(worktree: &Worktree<'_>) -> Result<()> {
     let is_turn_open = worktree.turns().entries.iter().any(|entry| entry.turn.is_some());
     // The shadow of a person does not have what a session has written.
     if is_turn_open || worktree.settings.storage == Storage::Session {

@@ -14,7 +14,7 @@ use super::{
     place::{Place, head_tree},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{Repo, stat_cache::StatCache},
     model::{
         change::Change,
@@ -58,7 +58,18 @@ pub(super) fn parts_left(
 }
 
 /// Returns how git has put files of the last checkpoint `tip` back as HEAD has them since, if they have been modified again after that.
+/// What is damaged says nothing.
 pub(crate) fn since(repo: &Repo, tip: &Checkpoint) -> Result<Vec<Change>> {
+    match put_back_since(repo, tip) {
+        Err(error) if error.kind() == Kind::Corrupt => {
+            tracing::warn!(%error, "cannot find out whether git has put files back");
+            Ok(Vec::new())
+        }
+        found => found,
+    }
+}
+
+fn put_back_since(repo: &Repo, tip: &Checkpoint) -> Result<Vec<Change>> {
     if tip.base != Base::of_head(repo.head()?.id) {
         return Ok(Vec::new());
     }
