@@ -14,7 +14,7 @@ use crate::{
     git::Repo,
     model::{
         attribution::text::{Attribution, File},
-        record::{How, Link, RecordId, ids_in_message},
+        record::{How, Link, Parts, RecordId, ids_in_message},
     },
 };
 
@@ -47,6 +47,14 @@ impl Recorded {
             Some(file) => file.blob.is_none(),
             None => self.files.iter().any(|file| file.ownership.from.as_ref() == Some(path)),
         }
+    }
+
+    /// Returns the record with the files `only`.
+    fn of_files(&self, only: &[BString]) -> Self {
+        let mut part = self.clone();
+        part.files.retain(|file| only.contains(&file.ownership.path));
+        part.before.retain(|path, _| only.contains(path));
+        part
     }
 
     /// Returns the files that the commit changes.
@@ -95,6 +103,8 @@ pub(super) struct Records<'r> {
     links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// Records that count for a commit beside those that it names and that are linked to it.
     pub(super) added: HashMap<ObjectId, Vec<RecordId>>,
+    /// For a commit that is only in memory, the records of which it has some files only.
+    pub(super) parts: HashMap<ObjectId, Parts>,
     /// True if there are records, and none of them can be read: any commit may have one.
     is_lost: bool,
     /// The errors of unreadable records.
@@ -108,8 +118,8 @@ impl<'r> Records<'r> {
             log => (log?, Vec::new()),
         };
         let is_lost = !troubles.is_empty();
-        let (known, links, added) = Default::default();
-        Ok(Self { repo, log, known, links, added, is_lost, troubles })
+        let (known, links, added, parts) = Default::default();
+        Ok(Self { repo, log, known, links, added, parts, is_lost, troubles })
     }
 
     /// Returns true if there are records, and none of them can be read.
@@ -147,8 +157,8 @@ impl<'r> Records<'r> {
                 });
                 self.known.insert(*id, record.map(Rc::new));
             }
-            match &self.known[id] {
-                Some(record) => found.push(record.clone()),
+            match self.known[id].clone() {
+                Some(record) => found.push(self.part(record, commit)?),
                 None => missing.push(*id),
             }
         }
@@ -156,6 +166,19 @@ impl<'r> Records<'r> {
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
         Ok(Found { records: found, is_complete, is_linked, missing })
+    }
+
+    /// Returns `record` with the files only whose work `commit` has.
+    fn part(&self, record: Rc<Recorded>, commit: ObjectId) -> Result<Rc<Recorded>> {
+        let in_memory = self.parts.get(&commit).and_then(|parts| parts.get(&record.id)).cloned();
+        let only = match (in_memory, &self.log) {
+            (Some(only), _) => only,
+            (None, Some(log)) if record.commit != commit => {
+                log.link(&record.id, commit)?.map(|link| link.only).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        Ok(if only.is_empty() { record } else { Rc::new(record.of_files(&only)) })
     }
 
     /// Notes the error `text` of unreadable records, once.

@@ -266,6 +266,22 @@ impl<'r> Log<'r> {
         Ok(links.into_values().collect())
     }
 
+    /// Returns the link of the record `id` to `commit`; none if there is none, or if it is damaged in a log that was fetched.
+    pub(crate) fn link(&self, id: &RecordId, commit: ObjectId) -> Result<Option<Link>> {
+        let path = format!("{}/links/{commit}", folder(id));
+        for (name, tree_id) in &self.trees {
+            let entry = unless_of_others(name, self.repo.find_entry(*tree_id, path.as_str().into()))?;
+            let Some((0o100_644, blob_id)) = entry else { continue };
+            let read = self.repo.read_blob(blob_id).and_then(|text| {
+                Link::from_toml(*id, commit, &text).map_err(|why| damaged(name, &path, &why)).map(Some)
+            });
+            if let Some(link) = unless_of_others(name, read)? {
+                return Ok(Some(link));
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the ids of all records, sorted.
     pub(crate) fn all(&self) -> Result<Vec<RecordId>> {
         let mut ids = BTreeSet::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{append, held, links_of};
+use super::{append, held, links_of, only_of};
 use crate::{
     error::Result,
     git::Repo,
@@ -80,7 +80,8 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
                 compared += 1;
                 let least = if rewrite.onto.is_some() { Least::Any } else { Least::Half };
                 if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, least)? {
-                    links.push(Link { record: *id, commit: *commit, from: Some(*old), how: How::Squash });
+                    let only = only_of(&log, id, *old)?;
+                    links.push(Link { record: *id, commit: *commit, from: Some(*old), how: How::Squash, only });
                 }
             }
         }

@@ -130,7 +130,7 @@ impl Log {
         }
         for (at, commit, how) in &self.links {
             let id = record_id(*at);
-            let link = Link { record: id, commit: number(repo, *commit), from: None, how: *how };
+            let link = Link { record: id, commit: number(repo, *commit), from: None, how: *how, only: Vec::new() };
             let path = format!("{}/{}/links/{}", &id.as_str()[..2], &id.as_str()[2..], link.commit);
             files.insert(path, link.to_toml().into_bytes());
         }
