@@ -128,6 +128,7 @@ mod settled_packs;
 pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
+pub(crate) mod stamp;
 mod stash;
 pub(crate) mod stat_cache;
 mod strays;

@@ -10,7 +10,7 @@ use super::{
     Context,
     attribution::{self, Options, Target, attribution},
     notes::{Reader, ShownNote},
-    records::Log,
+    records::{Limit, Log},
     session_info,
     usage::{self, Prices, Usage},
 };
@@ -278,7 +278,8 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
     let links = log.links(&record.id)?;
     let to_commit = commit.and_then(|commit| links.iter().find(|link| link.commit == commit));
     let how = to_commit.map(|link| link.how);
-    let has = |file: &&RecordFile| to_commit.is_none_or(|link| link.has(&file.path));
+    let limit = commit.map_or_else(|| Ok(Limit::default()), |commit| log.limit(&record.id, commit))?;
+    let has = |file: &&RecordFile| limit.files.is_empty() || limit.files.contains(&file.path);
     let link = |link: &Link| {
         let is_here = context.repo.has_object(link.commit);
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }

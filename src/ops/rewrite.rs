@@ -85,8 +85,8 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
             Some(origin) => Some(origin),
             None => log.find(&id)?.map(|record| record.commit),
         };
-        let only = from.map_or_else(|| Ok(Vec::new()), |from| only_of(&log, &id, from))?;
-        links.push(Link { record: id, commit, from, how: How::Copy, only });
+        let link = Link { record: id, commit, from, how: How::Copy, only: Vec::new() };
+        links.extend(limited(&log, origin.unwrap_or(commit), link)?);
     }
     // The messages do not name records that were squashed into the origin; only its links do.
     if let Some(origin) = origin {
@@ -140,13 +140,18 @@ pub fn names_commits(text: &[u8]) -> bool {
 
 fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec<Link>> {
     let ids = if old == new { Vec::new() } else { log.of_commit(old)? };
-    let link = |record| Ok(Link { record, commit: new, from: Some(old), how, only: only_of(log, &record, old)? });
-    ids.into_iter().map(link).collect()
+    let mut links = Vec::with_capacity(ids.len());
+    for record in ids {
+        links.extend(limited(log, old, Link { record, commit: new, from: Some(old), how, only: Vec::new() })?);
+    }
+    Ok(links)
 }
 
-/// Returns the only files of the record `id` whose work `commit` has; nothing if it may have all.
-fn only_of(log: &Log<'_>, id: &RecordId, commit: ObjectId) -> Result<Vec<BString>> {
-    Ok(log.link(id, commit)?.map(|link| link.only).unwrap_or_default())
+/// Returns `link` with the only files whose work `commit`, which its commit is made from, has; none if that is not known: no link says
+/// more than a wrong one.
+fn limited(log: &Log<'_>, commit: ObjectId, link: Link) -> Result<Option<Link>> {
+    let limit = log.limit(&link.record, commit)?;
+    Ok((!limit.is_doubtful).then_some(Link { only: limit.files, ..link }))
 }
 
 /// Appends `links`. A commit that was made of several may have the work of one record from more than one of them.

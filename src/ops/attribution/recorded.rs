@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::records::{Log, SameChange},
+    super::records::{Limit, Log, SameChange},
     authors::Authors,
 };
 use crate::{
@@ -158,7 +158,11 @@ impl<'r> Records<'r> {
                 self.known.insert(*id, record.map(Rc::new));
             }
             match self.known[id].clone() {
-                Some(record) => found.push(self.part(record, commit)?),
+                Some(record) => {
+                    let (record, is_certain) = self.part(record, commit)?;
+                    is_doubtful |= !is_certain;
+                    found.push(record);
+                }
                 None => missing.push(*id),
             }
         }
@@ -168,17 +172,17 @@ impl<'r> Records<'r> {
         Ok(Found { records: found, is_complete, is_linked, missing })
     }
 
-    /// Returns `record` with the files only whose work `commit` has.
-    fn part(&self, record: Rc<Recorded>, commit: ObjectId) -> Result<Rc<Recorded>> {
+    /// Returns `record` with the files only whose work `commit` has, and true if it cannot have that of others.
+    fn part(&self, record: Rc<Recorded>, commit: ObjectId) -> Result<(Rc<Recorded>, bool)> {
         let in_memory = self.parts.get(&commit).and_then(|parts| parts.get(&record.id)).cloned();
-        let only = match (in_memory, &self.log) {
-            (Some(only), _) => only,
-            (None, Some(log)) if record.commit != commit => {
-                log.link(&record.id, commit)?.map(|link| link.only).unwrap_or_default()
-            }
-            _ => Vec::new(),
+        let Limit { files, is_doubtful } = match (in_memory, &self.log) {
+            (Some(files), _) => Limit { files, is_doubtful: false },
+            (None, Some(log)) if record.commit != commit => log.limit(&record.id, commit)?,
+            _ => Limit::default(),
         };
-        Ok(if only.is_empty() { record } else { Rc::new(record.of_files(&only)) })
+        // A link that names other files than the record has is damaged.
+        let is_certain = !is_doubtful && files.iter().all(|path| record.before.contains_key(path));
+        Ok((if files.is_empty() { record } else { Rc::new(record.of_files(&files)) }, is_certain))
     }
 
     /// Notes the error `text` of unreadable records, once.

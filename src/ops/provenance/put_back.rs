@@ -65,7 +65,7 @@ impl PutBack {
             for id in log.of_commit(commit)? {
                 // A damaged record is no reason to refuse a commit.
                 let Some(mut record) = log.find(&id).ok().flatten() else { continue };
-                let only = log.link(&id, commit)?.map(|link| link.only).unwrap_or_default();
+                let only = log.limit(&id, commit)?.certain();
                 record.files.retain(|file| only.is_empty() || only.contains(&file.path));
                 if self.has_put(repo, &record)? {
                     ids.push((id, only));

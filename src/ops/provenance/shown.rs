@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
         records::{Log, evidence},
         share::Least,
     },
-    place::FoundAt,
+    place::{FoundAt, head_tree},
     step::{Step, first_with},
     steps::steps,
 };
@@ -98,7 +98,7 @@ impl Candidates {
     /// Adds the records of `commit`, which git has removed.
     pub(super) fn add_of_removed(&mut self, repo: &Repo, log: &Log<'_>, commit: ObjectId) -> Result<()> {
         for id in evidence::of_commit(repo, commit)? {
-            self.add_removed(id, log.link(&id, commit)?.map(|link| link.only).unwrap_or_default());
+            self.add_removed(id, log.limit(&id, commit)?.certain());
         }
         Ok(())
     }
@@ -124,6 +124,9 @@ pub(super) fn by_file(
     let (mut certain, mut parts) = (Vec::new(), Parts::new());
     let (of_all, shown): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| evidence(&found.id).is_of_all());
     certain.extend(of_all.iter().map(|found| found.id));
+    let head_tree_id = head_tree(repo, head)?;
+    let shown: Vec<_> =
+        shown.into_iter().map(|found| with_brought(repo, head_tree_id, found)).collect::<Result<_>>()?;
     let known = Known::read(repo, head, changes, &of_all, &shown)?;
     for FoundAt { id, mut files, mut others } in shown {
         let known = known.files(repo, &id, changes, &files)?;
@@ -138,6 +141,24 @@ pub(super) fn by_file(
         certain.push(id);
     }
     Ok((certain, parts))
+}
+
+/// Returns `found` with those of its other files that git's index has as the record left them, and HEAD, which has the tree
+/// `head_tree_id`, has not: git has brought them, too, and each line may have been edited since.
+fn with_brought(repo: &Repo, head_tree_id: ObjectId, mut found: FoundAt) -> Result<FoundAt> {
+    // A damaged record is no reason to refuse a commit.
+    let record = if found.others.is_empty() { None } else { evidence::find(repo, &found.id).ok().flatten() };
+    let seen = repo.seen_by_git(&found.others)?;
+    let mut brought = BTreeSet::new();
+    for file in record.into_iter().flat_map(|record| record.files) {
+        let is_seen = seen.get(&file.path).is_some_and(|seen| Some(seen.leaf.id) == file.after);
+        if is_seen && repo.find_leaf(head_tree_id, file.path.as_bstr())?.map(|leaf| leaf.id) != file.after {
+            brought.insert(file.path);
+        }
+    }
+    found.others.retain(|path| !brought.contains(path));
+    found.files.extend(brought);
+    Ok(found)
 }
 
 /// What is known of files, so that a record of another commit has nothing to say of them, though it has the same.

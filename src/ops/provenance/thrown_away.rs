@@ -4,14 +4,14 @@
 //! cannot if the file has other content. `git checkout`, `git restore`, `git reset --hard` and `git stash` do so; a reset of the index
 //! alone does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::{chain::carry_forward::base_tree, records::evidence},
-    place::{Place, head_tree},
+    super::{chain::carry_forward::base_tree, records::evidence, share::Least},
+    place::{Place, found_at, head_tree},
 };
 use crate::{
     error::{Kind, Result},
@@ -36,25 +36,34 @@ pub(super) fn parts_left(
     has: impl Fn(&RecordId, &BString) -> bool,
     is_by_git: impl Fn(&RecordId) -> bool,
 ) -> Result<Parts> {
-    let (head_tree_id, mut parts) = (head_tree(repo, head)?, Parts::new());
+    let (head_tree_id, mut left) = (head_tree(repo, head)?, BTreeMap::new());
     for id in ids {
         // A damaged record is no reason to refuse a commit.
         let Some(record) = evidence::find(repo, &id).ok().flatten() else { continue };
-        let mut paths: Vec<BString> = record.files.into_iter().map(|file| file.path).collect();
+        let paths: Vec<BString> = record.files.into_iter().map(|file| file.path).collect();
         let leaves = place.leaves(repo, &paths)?;
-        let mut gone: BTreeSet<BString> = paths.iter().filter(|path| !has(&id, path)).cloned().collect();
+        let mut put_back = BTreeSet::new();
         for (path, seen) in repo.seen_by_git(paths.iter().filter(|_| is_by_git(&id)))? {
             let head = repo.find_leaf(head_tree_id, path.as_bstr())?;
             if head == Some(seen.leaf) && leaves.get(path).copied().flatten().is_some_and(|now| now != seen.leaf) {
-                gone.insert(path.clone());
+                put_back.insert(path.clone());
             }
         }
-        if !gone.is_empty() {
-            paths.retain(|path| !gone.contains(path));
-            parts.insert(id, paths);
+        left.insert(id, (paths, put_back));
+    }
+    // The work may have come back by other means. Then the file shows it.
+    let asked = left.iter().filter(|(_, (_, put_back))| !put_back.is_empty()).map(|(id, _)| (*id, Least::Any));
+    for found in found_at(place, repo, head_tree_id, None, asked.collect::<Vec<_>>())? {
+        if let Some((_, put_back)) = left.get_mut(&found.id) {
+            put_back.retain(|path| !found.files.contains(path));
         }
     }
-    Ok(parts)
+    let part = |(id, (mut paths, put_back)): (RecordId, (Vec<BString>, BTreeSet<BString>))| {
+        let all = paths.len();
+        paths.retain(|path| has(&id, path) && !put_back.contains(path));
+        (paths.len() < all).then_some((id, paths))
+    };
+    Ok(left.into_iter().filter_map(part).collect())
 }
 
 /// Returns how git has put files of the last checkpoint `tip` back as HEAD has them since, if they have been modified again after that.

@@ -130,3 +130,96 @@ fn each_branch_has_the_work_of_its_own_session() {
     assert!(owners(&world, "parse.py").iter().all(|owner| owner.starts_with("agent ")));
     world.is_whole();
 }
+
+/// Git has put a file back as HEAD has it, and then the work comes back by other means than git's index.
+#[rstest::rstest]
+#[case::by_a_patch("git format-patch -q -1 --stdout >../p; git reset -q --hard HEAD~1; git apply ../p")]
+#[case::by_a_shell("git reset -q --hard HEAD~1; git show ORIG_HEAD:n.txt >n.txt")]
+#[case::beside_a_line_of_a_person("git reset -q --hard HEAD~1; git show ORIG_HEAD:n.txt >n.txt; echo hu four >>n.txt")]
+#[case::of_a_squash(
+    "git checkout -q main; git merge -q --squash b1; git checkout -q HEAD n.txt; git show b1:n.txt >n.txt"
+)]
+fn work_comes_back(
+    #[case] script: &str,
+    #[values("git commit -qam back", "git add -A; git commit -qm back")] commit: &str,
+) {
+    let world = world();
+    world.sh(&format!("git checkout -q b1; {script}"));
+    let check = |when: &str| {
+        let owners = owners(&world, "n.txt");
+        assert_eq!(owners[..3], ["human -", "agent s1", "human -"], "{when}");
+        assert!(owners[3..].iter().all(|owner| owner == "human -"), "{when}: {owners:?}");
+    };
+    check("before the commit");
+    world.sh(commit);
+    check("after the commit");
+    world.is_whole();
+}
+
+#[rstest::rstest]
+#[case::by_name("git checkout -q b2 -- c.py parse.py")]
+#[case::all("git checkout -q b2 -- .")]
+fn a_person_edits_each_line_of_a_file_that_git_has_brought_with_another(#[case] script: &str) {
+    let world = world();
+    world.git(&["checkout", "-q", "-b", "b2"]);
+    world.turn("s2", || {
+        world.sh("for i in 1 2 3; do echo \"value_$i = compute_something($i, of, the, table)\"; done >c.py");
+        world.write("parse.py", "def words(line):\n    parts = line.split()\n    return [p.lower() for p in parts]\n");
+    });
+    world.sh("git add -A; git commit -qm 'two files'; git checkout -q main");
+    world.sh(&format!("{script}; sed -i s/something/other/ c.py"));
+    let check = |when: &str| {
+        assert_eq!(owners(&world, "c.py"), ["mixed s2"; 3], "{when}");
+        assert_eq!(owners(&world, "parse.py"), ["agent s2"; 3], "{when}");
+    };
+    check("before the commit");
+    world.git(&["commit", "-qam", "mine"]);
+    check("after the commit");
+    world.is_whole();
+}
+
+/// A copy that no hook reports has only the record's trailer.
+#[rstest::rstest]
+#[case::by_mail("git format-patch -q -1 --stdout mine | git am -q")]
+#[case::without_hooks("git -c core.hooksPath=/nonexistent cherry-pick mine")]
+#[case::with_its_message("git cherry-pick -n mine; git commit -q -C mine")]
+fn it_stays_so_in_a_copy_with_the_trailer(#[case] script: &str) {
+    let world = world();
+    world.sh(&format!("git checkout -q -b mine; git checkout -q b1 -- parse.py; {TYPES}; git commit -qam mine"));
+    world.git(&["checkout", "-q", "main"]);
+    world.human_commit("hand");
+    world.sh(script);
+    for when in ["at once", "after a save"] {
+        assert_eq!(owners(&world, "n.txt")[1], "human -", "{when}");
+        assert_eq!(owners(&world, "parse.py"), ["agent s1"; 3], "{when}");
+        world.done(&["save", "-q"]);
+    }
+    world.is_whole();
+}
+
+#[test]
+fn a_purge_leaves_the_names_of_files_alone() {
+    let world = world();
+    world.sh(&format!("git checkout -q b1 -- parse.py; {TYPES}; git commit -qam mine"));
+    world.done(&["purge", "--force", "parse.py"]);
+    assert_eq!(owners(&world, "n.txt")[1], "human -");
+    assert_eq!(owners(&world, "parse.py"), ["agent s1"; 3]);
+    world.is_whole();
+}
+
+#[test]
+fn a_link_that_names_no_file_of_the_record_is_damaged() {
+    let world = world();
+    world.sh(&format!("git checkout -q b1 -- parse.py; {TYPES}; git commit -qam mine"));
+    world.sh(
+        "H=refs/checkpoints/history; head=$(git rev-parse HEAD); export GIT_INDEX_FILE=../index
+        git read-tree $H; path=$(git ls-files | grep links/$head)
+        blob=$(printf 'version = 1\\nhow = \"recommit\"\\n\\n[[file]]\\npath = \"nothing\"\\n' | git hash-object -w --stdin)
+        git update-index --cacheinfo 100644,$blob,$path
+        git update-ref $H $(git commit-tree -p $H -m '0 records added or completed, 1 commit linked' $(git write-tree))",
+    );
+    assert_eq!(owners(&world, "parse.py"), ["unknown -"; 3]);
+    let output = world.command(crate::support::program()).arg("doctor").output().expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("names a file that the record does not have"), "{said}");
+}
