@@ -285,6 +285,9 @@ fn copies_of_others_have_the_same_part_of_a_record() {
     );
     team.done("a", &["push"]);
     rebase_by_forge(&team);
+    for name in ["b", "c"] {
+        team.work(name, "y", "of another agent");
+    }
     sh(&team, "a", "git checkout -q main; git pull -q origin main");
     sh(&team, "b", "git fetch -q origin; git checkout -q -b own origin/main~1; git cherry-pick origin/topic");
     sh(&team, "c", "git fetch -q origin main; git checkout -q FETCH_HEAD");
