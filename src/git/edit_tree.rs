@@ -12,11 +12,16 @@ use gix::{
 use super::new_objects::{NewObjects, id_of};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::change::Mode,
+    model::change::{Change, Mode},
 };
 
 /// A change of the tree: none removes the path.
 pub(crate) type Edit = Option<(ObjectId, Mode)>;
+
+/// Returns the edits that make `changes`.
+pub(crate) fn edits_of(changes: &[Change]) -> Vec<(BString, Edit)> {
+    changes.iter().map(|it| (it.path.clone(), it.after.map(|leaf| (leaf.id, leaf.mode)))).collect()
+}
 
 /// Returns the tree `base` with `edits` applied; adds the new trees to `objects`.
 pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<ObjectId> {

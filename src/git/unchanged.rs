@@ -1,6 +1,6 @@
 //! Whether single files of the worktree are as a commit has them, without a look at any other.
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::objs::Kind as ObjectKind;
 use rustix::{fs::lstat, io::Errno};
 
@@ -11,6 +11,15 @@ use crate::{
 };
 
 impl Repo {
+    /// Returns when the file at `path` was last modified, in Unix milliseconds; 0 if it is not there.
+    pub(crate) fn modified_at(&self, path: &BStr) -> i64 {
+        let stat = path.to_path().ok().and_then(|path| lstat(self.worktree_root().join(path)).ok());
+        stat.map_or(0, |stat| {
+            let (seconds, nanoseconds) = Stat::of(&stat).mtime;
+            seconds.saturating_mul(1_000).saturating_add(i64::from(nanoseconds / 1_000_000))
+        })
+    }
+
     /// Returns those of `changes` whose new content the worktree has: the index says so by the times of the file, or there
     /// is no file. A file is read only if its times are no evidence, as it changed just before the index was written.
     pub(crate) fn unchanged_in_worktree(&self, changes: Vec<Change>) -> Result<Vec<Change>> {

@@ -28,11 +28,19 @@ pub(super) fn decoding() -> gix::index::decode::Options {
 impl Repo {
     /// Returns the user's current index; none if there is no file yet.
     pub(crate) fn user_index(&self) -> Result<Option<File>> {
-        let path = self.inner.index_path();
-        if !may_exist(&path) {
+        self.index_at(&self.inner.index_path())
+    }
+
+    /// Returns the index of this worktree, also in a hook for which git has made another one, as `git commit -a` does.
+    pub(super) fn own_index(&self) -> Result<Option<File>> {
+        self.index_at(&self.git_dir().join("index"))
+    }
+
+    fn index_at(&self, path: &Path) -> Result<Option<File>> {
+        if !may_exist(path) {
             return Ok(None);
         }
-        File::at(&path, self.object_hash(), true, decoding())
+        File::at(path, self.object_hash(), true, decoding())
             .map(Some)
             .context(Kind::Corrupt, || format!("cannot read the index '{}'", path.display()))
     }

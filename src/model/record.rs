@@ -5,6 +5,7 @@
 mod stored;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     hash::{BuildHasher as _, Hasher as _},
 };
@@ -270,7 +271,19 @@ pub struct Link {
     pub from: Option<ObjectId>,
     /// How.
     pub how: How,
+    /// The only files of the record whose work the commit has, by their names in the record; empty: all.
+    pub only: Vec<BString>,
 }
+
+impl Link {
+    /// Returns true if the commit may have the work of the record in the file `path`.
+    pub(crate) fn has(&self, path: &BString) -> bool {
+        self.only.is_empty() || self.only.contains(path)
+    }
+}
+
+/// Of records of which a commit has the work of some files only: these files, by their names in the record.
+pub type Parts = BTreeMap<RecordId, Vec<BString>>;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree, agents,
-    chain::lost,
+    chain::{carry_forward::LiveShadows, lost},
     condense,
     enter::Purpose,
     known_base::{is_head_followable, known_base},
@@ -20,7 +20,7 @@ use super::{
     },
     records::{self, evidence},
     rewrite, salvage,
-    save::Scope,
+    save::{self, Scope},
     session_info,
 };
 use crate::{
@@ -119,6 +119,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let ids = match repo.git_operation()? {
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
+            let of_copied = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_commit(repo, commit))?;
+            note.set_parts(&recorded::parts_brought(repo, head, None, &of_copied)?);
             // They are in the message already, unless it was given with `-m`.
             let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
             for id in reuse_of_sides(context, head, copied.as_slice(), &mut note)? {
@@ -216,6 +218,9 @@ fn is_plain(context: &Context) -> Result<bool> {
 /// commit does not take, that file and those that have its lines, too.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let saving = agents::saving_before_commit(worktree)?;
+    if LiveShadows::read(&worktree.repo, base)?.is_some() {
+        save::save_thrown_away(worktree)?;
+    }
     if saving.is_none() && !moved_out::has_files(worktree, base)? || !is_plain(worktree).unwrap_or(false) {
         return Ok(());
     }
@@ -283,9 +288,13 @@ fn promise(
             others.extend(evidence::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
+        let parts = recorded::parts_brought(repo, head, None, &others)?;
+        others.retain(|id| parts.get(id).is_none_or(|files| !files.is_empty()));
+        note.set_parts(&parts);
         if squashed.is_empty() {
             let again = recorded::records_again(context, head)?;
             note.reused = again.certain.iter().map(ToString::to_string).collect();
+            note.set_parts(&again.parts);
             note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
             others.extend(again.certain);
         } else {
@@ -310,9 +319,12 @@ fn reuse_of_sides(
     sides: &[ObjectId],
     note: &mut CommitNote,
 ) -> Result<Vec<RecordId>> {
-    let ids = recorded::records_of_sides(&context.repo, head, None, sides)?;
-    note.reused = ids.iter().map(ToString::to_string).collect();
-    Ok(ids)
+    let found = recorded::records_of_sides(&context.repo, head, None, sides)?;
+    note.reused = found.certain.iter().map(ToString::to_string).collect();
+    let mut parts = note.parts();
+    parts.extend(found.parts);
+    note.set_parts(&parts);
+    Ok(found.certain)
 }
 
 /// Takes trailers out of a message that was copied (`git commit -C`) or is amended, if nothing of the records that they

@@ -10,7 +10,7 @@ use super::{
     Context,
     attribution::{self, Options, Target, attribution},
     notes::{Reader, ShownNote},
-    records::Log,
+    records::{Limit, Log},
     session_info,
     usage::{self, Prices, Usage},
 };
@@ -23,7 +23,7 @@ use crate::{
             text::Attribution,
         },
         id_text, moment, path_text,
-        record::{Counts, How, Link, Prompt, Record, RecordId, SessionPart},
+        record::{Counts, How, Link, Prompt, Record, RecordFile, RecordId, SessionPart},
         usage::Used,
     },
     state,
@@ -282,7 +282,10 @@ pub(crate) fn records_of(context: &Context, log: &Log<'_>, session: &str) -> Res
 
 fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<ObjectId>) -> Result<ExplainedRecord> {
     let links = log.links(&record.id)?;
-    let how = commit.and_then(|commit| links.iter().find(|link| link.commit == commit)).map(|link| link.how);
+    let to_commit = commit.and_then(|commit| links.iter().find(|link| link.commit == commit));
+    let how = to_commit.map(|link| link.how);
+    let limit = commit.map_or_else(|| Ok(Limit::default()), |commit| log.limit(&record.id, commit))?;
+    let has = |file: &&RecordFile| limit.files.is_empty() || limit.files.contains(&file.path);
     let link = |link: &Link| {
         let is_here = context.repo.has_object(link.commit);
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
@@ -307,7 +310,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
             used: part.usage.iter().map(|used| in_turn(used, part)).collect(),
         });
     }
-    let file = |file: &crate::model::record::RecordFile| ExplainedFile {
+    let file = |file: &RecordFile| ExplainedFile {
         path: file.path.as_bstr().to_owned(),
         status: match (file.before, file.after) {
             (None, _) => 'A',
@@ -326,7 +329,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         how,
         links: links.iter().map(link).collect(),
         notes: Reader::new(&context.repo)?.of_record(log, record)?,
-        files: record.files.iter().map(file).collect(),
+        files: record.files.iter().filter(has).map(file).collect(),
         sessions,
         lines: record.counts,
         agent_percentage,

@@ -145,12 +145,16 @@ impl<'s> Search<'s> {
             let index = staged.get(&change.path).copied().flatten();
             let mut leaves: Vec<Leaf> = change.after.into_iter().chain(index).collect();
             leaves.dedup_by_key(|leaf| leaf.id);
-            // No earlier commit has content that was first stored since the command began. That a commit has an empty file
-            // says nothing: it brings no line.
+            // No earlier commit has content that was first stored since the command began, and git cannot have brought what was first
+            // stored when the file had it already: others have written the same. That a commit has an empty file says nothing: it
+            // brings no line.
+            let written = worktree.repo.modified_at(change.path.as_bstr());
             leaves.retain(|leaf| {
+                let is_written = change.after == Some(*leaf) && worktree.repo.was_stored_since(leaf.id, written);
                 !leaf.id.is_empty_blob()
                     && head.is_none_or(|head| head.id != leaf.id)
                     && !objects.is_new(leaf.id)
+                    && !is_written
                     && (has_fetched || !worktree.repo.was_stored_since(leaf.id, began))
             });
             if leaves.is_empty() || search.is_in_chain(change)? {

@@ -7,6 +7,7 @@ mod append;
 mod change;
 pub(crate) mod evidence;
 mod index;
+mod limit;
 mod linked;
 mod log;
 mod own;
@@ -28,6 +29,7 @@ use crate::{
 pub use append::append;
 pub(crate) use append::lock;
 pub(crate) use change::SameChange;
+pub(crate) use limit::Limit;
 pub(crate) use log::{Log, are_here, fetched, is_of_log, root_tree};
 pub use own::{find, of_commit, of_parent};
 pub(crate) use walk::{Texts, newest, prompts_in};

@@ -4,7 +4,7 @@ mod unreported;
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, message},
-    model::record::{How, Link, ids_in_message},
+    model::record::{How, Link, Parts, RecordId, ids_in_message},
 };
 
 pub(crate) use unreported::link_unreported;
@@ -85,7 +85,8 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
             Some(origin) => Some(origin),
             None => log.find(&id)?.map(|record| record.commit),
         };
-        links.push(Link { record: id, commit, from, how: How::Copy });
+        let link = Link { record: id, commit, from, how: How::Copy, only: Vec::new() };
+        links.extend(limited(&log, origin.unwrap_or(commit), link)?);
     }
     // The messages do not name records that were squashed into the origin; only its links do.
     if let Some(origin) = origin {
@@ -100,12 +101,21 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     append(context, links)
 }
 
-/// Links `commit` to the records of the commits `from`, which it was made from in the way `how`.
-pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How) -> Result<()> {
+/// Links `commit` to the records of the commits `from`, which it was made from in the way `how`. Of those in `parts`, it has some files
+/// only.
+pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How, parts: &Parts) -> Result<()> {
     let Some(log) = Log::own(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();
     for old in from {
-        links.extend(links_of(&log, *old, commit, how)?);
+        for mut link in links_of(&log, *old, commit, how)? {
+            if let Some(part) = parts.get(&link.record) {
+                link.only = part.iter().filter(|path| link.has(path)).cloned().collect();
+                if link.only.is_empty() {
+                    continue;
+                }
+            }
+            links.push(link);
+        }
     }
     append(context, held(&context.repo, links)?)
 }
@@ -130,10 +140,34 @@ pub fn names_commits(text: &[u8]) -> bool {
 
 fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec<Link>> {
     let ids = if old == new { Vec::new() } else { log.of_commit(old)? };
-    Ok(ids.into_iter().map(|record| Link { record, commit: new, from: Some(old), how }).collect())
+    let mut links = Vec::with_capacity(ids.len());
+    for record in ids {
+        links.extend(limited(log, old, Link { record, commit: new, from: Some(old), how, only: Vec::new() })?);
+    }
+    Ok(links)
 }
 
-fn append(context: &Context, links: Vec<Link>) -> Result<()> {
+/// Returns `link` with the only files whose work `commit`, which its commit is made from, has; none if that is not known: no link says
+/// more than a wrong one.
+fn limited(log: &Log<'_>, commit: ObjectId, link: Link) -> Result<Option<Link>> {
+    let limit = log.limit(&link.record, commit)?;
+    Ok((!limit.is_doubtful).then_some(Link { only: limit.files, ..link }))
+}
+
+/// Appends `links`. A commit that was made of several may have the work of one record from more than one of them.
+fn append(context: &Context, mut links: Vec<Link>) -> Result<()> {
+    let mut only: BTreeMap<(RecordId, ObjectId), Vec<BString>> = BTreeMap::new();
+    for link in &links {
+        let known = only.entry((link.record, link.commit)).or_insert_with(|| link.only.clone());
+        if known.is_empty() || link.only.is_empty() {
+            known.clear();
+        } else {
+            known.extend(link.only.iter().cloned());
+            known.sort();
+            known.dedup();
+        }
+    }
+    links.iter_mut().for_each(|link| link.only.clone_from(&only[&(link.record, link.commit)]));
     if links.is_empty() {
         return Ok(());
     }

@@ -20,11 +20,13 @@ use super::{
     enter::Purpose,
     inside::{self, LeftOut},
     named::{self, Trigger},
+    provenance::thrown_away,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
 };
 use crate::{
+    config::Storage,
     error::{Error, Kind, Result},
     git::new_objects::NewObjects,
     model::{checkpoint::Origin, contributor::Contributor, manifest::Tied, operation, submodule::Recurse},
@@ -143,6 +145,9 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
             Ok(())
         })?;
     }
+    if request.scope.is_of_now() {
+        save_thrown_away(worktree)?;
+    }
     if named::needs_named_first(worktree, request) {
         let trigger = trigger(worktree, request)?;
         let mut earlier = Vec::new();
@@ -181,6 +186,35 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     // Note the entries even after a failure: lines that are popped from a noted entry keep their authors.
     worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
     saved
+}
+
+/// The message of a checkpoint of files that git has put back.
+const PUT_BACK: &str = "Files that git has put back";
+
+/// Takes a checkpoint of the files that git has put back as HEAD has them since the last checkpoint and that have been modified again, as
+/// they were in between. What they have now is then no edit of what git has thrown away.
+///
+/// Does nothing while a turn is open: an agent may have run git, and what its session has then written is known by its tools.
+/// A failure is only logged, and the save continues.
+pub(crate) fn save_thrown_away(worktree: &Worktree<'_>) -> Result<()> {
+    try_save_thrown_away(worktree).or_else(|error| {
+        worktree.check_interrupt()?;
+        tracing::warn!(%error, "cannot save files that git has put back; later lines there may count as edited ones");
+        Ok(())
+    })
+}
+
+fn try_save_thrown_away(worktree: &Worktree<'_>) -> Result<()> {
+    let is_turn_open = worktree.turns().entries.iter().any(|entry| entry.turn.is_some());
+    // The shadow of a person does not have what a session has written.
+    if is_turn_open || worktree.settings.storage == Storage::Session {
+        return Ok(());
+    }
+    let shadow = Shadow::read_for(worktree, None)?;
+    let changes = shadow.tip.as_ref().map(|tip| thrown_away::since(&worktree.repo, tip)).transpose()?;
+    let Some(changes) = changes.filter(|changes| !changes.is_empty()) else { return Ok(()) };
+    let request = Request { scope: Scope::PutBack(changes), message: Some(PUT_BACK.into()), ..Request::default() };
+    try_twice(worktree, &request, false, None).map(drop)
 }
 
 /// Returns the trigger with which the files that open tool calls name are saved before `request`.

@@ -9,12 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bstr::BString;
 use serde::{Deserialize, Serialize};
 
 use super::{directory, ensure_directory, read_text, replace_file};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::record::RecordId,
+    model::{
+        path_text::StoredPath,
+        record::{Parts, RecordId},
+    },
 };
 
 /// The commits that were prepared and are not reconciled yet, oldest first.
@@ -38,6 +42,9 @@ pub(crate) struct CommitNote {
     /// Existing records whose work it commits again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<String>,
+    /// Of existing records of which it has some files only, these files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "part")]
+    pub parts: Vec<NotedPart>,
     /// Existing records of which it may have a few lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubtful: Vec<String>,
@@ -47,6 +54,14 @@ pub(crate) struct CommitNote {
     /// The commit that it copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,
+}
+
+/// Files of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NotedPart {
+    record: String,
+    #[serde(default, rename = "file")]
+    files: Vec<StoredPath>,
 }
 
 /// More is in the file only if it is damaged.
@@ -60,6 +75,21 @@ impl CommitNote {
     /// Returns the record that is reserved for the commit.
     pub(crate) fn reserved_id(&self) -> Option<RecordId> {
         self.reserved.as_deref().and_then(RecordId::parse)
+    }
+
+    /// Returns the files of the existing records of which it has some files only.
+    pub(crate) fn parts(&self) -> Parts {
+        let files = |part: &NotedPart| part.files.iter().filter_map(|path| path.decode().ok()).collect();
+        self.parts.iter().filter_map(|part| Some((RecordId::parse(&part.record)?, files(part)))).collect()
+    }
+
+    /// Notes the files of the existing records of which it has some files only.
+    pub(crate) fn set_parts(&mut self, parts: &Parts) {
+        let part = |(id, files): (&RecordId, &Vec<BString>)| NotedPart {
+            record: id.to_string(),
+            files: files.iter().map(StoredPath::from).collect(),
+        };
+        self.parts = parts.iter().map(part).collect();
     }
 
     /// Returns true if it holds no work: nothing but `head`, and records of which the commit may have a few lines.

@@ -235,7 +235,13 @@ fn a_damaged_record_does_not_hide_the_others() {
 fn commits_records_and_sessions_are_explained() {
     let world = world();
     let context = world.context();
-    let copy = Link { record: an_id(ONE), commit: world.id(&["rev-parse", "HEAD~2"]), from: None, how: How::Copy };
+    let copy = Link {
+        record: an_id(ONE),
+        commit: world.id(&["rev-parse", "HEAD~2"]),
+        from: None,
+        how: How::Copy,
+        only: Vec::new(),
+    };
     world.append(Vec::new(), vec![copy]);
     for text in ["HEAD~1", ONE, "HEAD~2"] {
         let explained = explain::explain(&context, text).expect("it is there");

@@ -137,7 +137,13 @@ fn the_log_leads_to_no_code() {
 fn the_same_again_changes_nothing() {
     let world = world();
     let new = record_of(&world, "HEAD", ONE);
-    let link = Link { record: an_id(ONE), commit: new.record.parent.expect("one"), from: None, how: How::Copy };
+    let link = Link {
+        record: an_id(ONE),
+        commit: new.record.parent.expect("one"),
+        from: None,
+        how: How::Copy,
+        only: Vec::new(),
+    };
     world.append(vec![new.clone()], vec![link.clone()]);
     let refs = world.git(&["for-each-ref"]);
     world.append(vec![new.clone()], vec![link.clone(), link]);

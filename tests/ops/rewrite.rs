@@ -1,7 +1,7 @@
 //! Records stay with their work through what git does to commits.
 
 use git_checkpoint::testing::{
-    model::record::{How, Link},
+    model::record::{How, Link, Parts},
     ops::{records, rewrite},
     repo,
 };
@@ -140,7 +140,8 @@ fn a_squash_merge_has_the_records_of_the_branch() {
         world.git(&[&["commit", "-q"], message].concat());
         let commit = world.id(&["rev-parse", "HEAD"]);
         rewrite::link_copies(&world.context(), commit).expect("links can be written");
-        rewrite::link_from(&world.context(), commit, &squashed, How::Squash).expect("links can be written");
+        rewrite::link_from(&world.context(), commit, &squashed, How::Squash, &Parts::new())
+            .expect("links can be written");
         assert_eq!(records_of(&world, "HEAD").len(), 2, "{message:?}");
         assert!(rewrite::squashed_commits(&world.context()).expect("it is gone").is_empty());
     }

@@ -258,3 +258,66 @@ fn an_agent_amends_a_commit_of_others() {
     assert_eq!(blame.lines().zip(owners).filter(|(line, owner)| line.contains(owner)).count(), 3, "{blame}");
     assert_eq!(message(&team, "b").matches("Checkpoint:").count(), 2);
 }
+
+/// Lets a forge rebase the branch `topic` onto a newer `main`, and returns the new commit.
+fn rebase_by_forge(team: &Team) -> String {
+    team.world.sh("git clone -q ../server.git ../forge; cd ../forge; git checkout -q -B main origin/main
+        git commit -q --allow-empty -m other; git cherry-pick origin/topic; git push -q origin HEAD:main");
+    team.git("forge", &["rev-parse", "HEAD"])
+}
+
+/// Returns who has written the second line of `path`.
+fn second(team: &Team, name: &str, path: &str) -> String {
+    let blame = team.done(name, &["blame", path]);
+    let line = blame.lines().nth(1).unwrap_or_default();
+    line.split_whitespace().nth(1).unwrap_or_default().to_owned()
+}
+
+/// A commit has the work of a record in one of two files. A forge and a teammate copy it.
+#[test]
+fn copies_of_others_have_the_same_part_of_a_record() {
+    let team = Team::of(&["a", "b", "c"]);
+    sh(
+        &team,
+        "a",
+        "git branch -qM main; printf 'hu one\\nhu two\\n' >n; git add n; git commit -qm n; git checkout -q -b b1
+        git checkpoint session prompt s-a --agent claude-code -q -m 'please write'
+        printf 'hu one\\ns1 replaced two\\n' >n; printf '%s\\n' 'def parse(line):' '    return line.split(\",\")' >parse
+        git checkpoint session stop s-a -q
+        git add -A; git commit -qm 'a parser'; git checkout -q -b topic main
+        git checkout -q b1 -- parse; printf 'hu one\\nhu replaced two\\n' >n; git commit -qam mine
+        git push -q origin main topic",
+    );
+    team.done("a", &["push"]);
+    rebase_by_forge(&team);
+    for name in ["b", "c"] {
+        team.work(name, "y", "of another agent");
+    }
+    sh(&team, "a", "git checkout -q main; git pull -q origin main");
+    sh(&team, "b", "git fetch -q origin; git checkout -q -b own origin/main~1; git cherry-pick origin/topic");
+    sh(&team, "c", "git fetch -q origin main; git checkout -q FETCH_HEAD");
+    for name in ["b", "c"] {
+        team.done(name, &["fetch"]);
+    }
+    for (name, typed) in [("a", "human"), ("b", "human"), ("c", "unknown")] {
+        assert_eq!([second(&team, name, "n"), second(&team, name, "parse")], [typed, "agent"], "{name}");
+    }
+}
+
+/// A stranger says that a commit has nothing of our own record.
+#[test]
+fn a_forged_link_takes_no_authors_from_our_own_record() {
+    let team = Team::of(&["b"]);
+    sh(&team, "b", "git branch -qM main; git checkout -q -b topic");
+    team.work("b", "y", "of b\nand more");
+    sh(&team, "b", "git push -q origin topic");
+    team.done("b", &["push"]);
+    let commit = rebase_by_forge(&team);
+    sh(&team, "b", "git checkout -q main; git pull -q origin main");
+    assert_eq!(second(&team, "b", "y"), "agent");
+    let id = team.git("b", &["log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)"]);
+    let link = "version = 1\nhow = \"commit\"\n\n[[file]]\npath = \"nothing\"\n";
+    forge(&team, &[(format!("{}/{}/links/{commit}", &id[..2], &id[2..]), link.to_owned())]);
+    team.done("b", &["fetch"]);
+    assert_eq!(second(&team, "b", "y"), "agent");
+}

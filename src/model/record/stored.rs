@@ -129,6 +129,8 @@ struct StoredLink {
     how: How,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "file")]
+    only: Vec<StoredPath>,
 }
 
 fn id(hex: &str) -> Result<ObjectId, String> {
@@ -345,13 +347,15 @@ impl Prompt {
 impl Link {
     /// Returns the file `links/<commit>`.
     pub fn to_toml(&self) -> String {
-        write(&StoredLink { version: VERSION, how: self.how, from: self.from.map(|id| id.to_string()) })
+        let only = self.only.iter().map(StoredPath::from).collect();
+        write(&StoredLink { version: VERSION, how: self.how, from: self.from.map(|id| id.to_string()), only })
     }
 
     /// Parses the link of `record` to `commit` in `text`; the error says what is wrong with it.
     pub fn from_toml(record: RecordId, commit: ObjectId, text: &[u8]) -> Result<Self, String> {
         let stored: StoredLink = read(text, |stored: &StoredLink| stored.version)?;
-        Ok(Self { record, commit, from: optional_id(&stored.from)?, how: stored.how })
+        let only = stored.only.iter().map(StoredPath::decode).collect::<Result<_, String>>()?;
+        Ok(Self { record, commit, from: optional_id(&stored.from)?, how: stored.how, only })
     }
 }
 

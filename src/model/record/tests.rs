@@ -121,10 +121,10 @@ proptest! {
     }
 
     #[test]
-    fn prompts_and_links_come_back(prompts in prop::collection::vec((any::<u32>(), any::<i64>(), any::<String>()), 0..4), id in an_id(), from in prop::option::of(an_id())) {
+    fn prompts_and_links_come_back(only in prop::collection::vec(a_path(), 0..3), prompts in prop::collection::vec((any::<u32>(), any::<i64>(), any::<String>()), 0..4), id in an_id(), from in prop::option::of(an_id())) {
         let prompts: Vec<Prompt> = prompts.into_iter().map(|(turn, seconds, text)| Prompt { turn, seconds, text }).collect();
         prop_assert_eq!(Prompt::list_from_toml(Prompt::list_to_toml(&prompts).as_bytes()), Ok(prompts));
-        let link = Link { record: RecordId::random(), commit: id, from, how: How::Squash };
+        let link = Link { record: RecordId::random(), commit: id, from, how: How::Squash, only };
         prop_assert_eq!(Link::from_toml(link.record, id, link.to_toml().as_bytes()), Ok(link));
     }
 

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::records::{Log, SameChange},
+    super::records::{Limit, Log, SameChange},
     authors::Authors,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     git::Repo,
     model::{
         attribution::text::{Attribution, File},
-        record::{How, Link, RecordId, ids_in_message},
+        record::{How, Link, Parts, RecordId, ids_in_message},
     },
 };
 
@@ -49,6 +49,14 @@ impl Recorded {
             Some(file) => file.blob.is_none(),
             None => self.files.iter().any(|file| file.ownership.from.as_ref() == Some(path)),
         }
+    }
+
+    /// Returns the record with the files `only`.
+    fn of_files(&self, only: &[BString]) -> Self {
+        let mut part = self.clone();
+        part.files.retain(|file| only.contains(&file.ownership.path));
+        part.before.retain(|path, _| only.contains(path));
+        part
     }
 
     /// Returns the files that the commit changes.
@@ -99,6 +107,8 @@ pub(super) struct Records<'r> {
     links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// Records that count for a commit beside those that it names and that are linked to it.
     pub(super) added: HashMap<ObjectId, Vec<RecordId>>,
+    /// For a commit that is only in memory, the records of which it has some files only.
+    pub(super) parts: HashMap<ObjectId, Parts>,
     /// True if there are records, and none of them can be read: any commit may have one.
     is_lost: bool,
     /// The errors of unreadable records.
@@ -112,8 +122,8 @@ impl<'r> Records<'r> {
             log => (log?, Vec::new()),
         };
         let is_lost = !troubles.is_empty();
-        let (known, links, added) = Default::default();
-        Ok(Self { repo, log, own_links: None, known, links, added, is_lost, troubles })
+        let (known, links, added, parts) = Default::default();
+        Ok(Self { repo, log, own_links: None, known, links, added, parts, is_lost, troubles })
     }
 
     /// Lets only the links of our own log count, not what others say about our commits. Their trailers count all the same.
@@ -161,8 +171,12 @@ impl<'r> Records<'r> {
                 });
                 self.known.insert(*id, record.map(Rc::new));
             }
-            match &self.known[id] {
-                Some(record) => found.push(record.clone()),
+            match self.known[id].clone() {
+                Some(record) => {
+                    let (record, is_certain) = self.part(record, commit)?;
+                    is_doubtful |= !is_certain;
+                    found.push(record);
+                }
                 None => missing.push(*id),
             }
         }
@@ -170,6 +184,19 @@ impl<'r> Records<'r> {
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
         Ok(Found { records: found, is_complete, is_linked, missing })
+    }
+
+    /// Returns `record` with the files only whose work `commit` has, and true if it cannot have that of others.
+    fn part(&self, record: Rc<Recorded>, commit: ObjectId) -> Result<(Rc<Recorded>, bool)> {
+        let in_memory = self.parts.get(&commit).and_then(|parts| parts.get(&record.id)).cloned();
+        let Limit { files, is_doubtful } = match (in_memory, &self.log) {
+            (Some(files), _) => Limit { files, is_doubtful: false },
+            (None, Some(log)) if record.commit != commit => log.limit(&record.id, commit)?,
+            _ => Limit::default(),
+        };
+        // A link that names other files than the record has is damaged.
+        let is_certain = !is_doubtful && files.iter().all(|path| record.before.contains_key(path));
+        Ok((if files.is_empty() { record } else { Rc::new(record.of_files(&files)) }, is_certain))
     }
 
     /// Notes the error `text` of unreadable records, once.

@@ -18,10 +18,11 @@ use super::{
         provenance::{
             doubt::doubtful_lines,
             moved_from::Parents,
-            recorded::{Again, records_again_in_worktree, records_of_sides},
+            recorded::{Again, parts_brought, records_again_in_worktree, records_of_sides},
             replay::Work,
             step::Step,
             steps::steps,
+            thrown_away,
         },
         records,
         rewrite::squashed_commits,
@@ -42,6 +43,7 @@ use crate::{
     git::{
         Repo,
         commit::NewCommit,
+        edit_tree::{edit_tree, edits_of},
         line_edits::{kept_lines, step_edits},
         new_objects::{NewObjects, Target},
     },
@@ -54,7 +56,7 @@ use crate::{
             text::{Attribution, File},
         },
         change::{Change, Leaf},
-        checkpoint::Checkpoint,
+        checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -114,6 +116,7 @@ fn beyond(
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), Vec::new(), false);
     let (mut all, last) = steps_aside(repo, base, &changes, &everything)?;
+    let mut last_tree_id = head_tree_id;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
         renamed.retain(|change| wanted(&change.path));
@@ -128,12 +131,14 @@ fn beyond(
         names.extend(&passed);
         names.sort();
         all.extend(chain);
+        let put_back = thrown_away::since(repo, tip)?;
+        last_tree_id = edit_tree(tip.tree_id, &edits_of(&put_back), &mut NewObjects::new(repo, Target::Memory))?;
+        all.extend((!put_back.is_empty()).then(|| Step::new(Origin::default(), put_back)));
     }
     if !changes.is_empty() {
         let is_renamed =
             |path: &BString| renamed.iter().any(|it| it.path == *path || it.old_path.as_ref() == Some(path));
         let wanted = |path: &BString| names.contains(&path) && !is_renamed(path);
-        let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
         let trees = (last_tree_id, worktree.tree_id);
         let may_be_moved = is_any_lost || !moved.is_empty() || !passed.is_empty() || !renamed.is_empty();
@@ -227,7 +232,7 @@ impl Next {
         if reader.records.is_lost() {
             return Ok(Some(Self { id, records: Vec::new(), doubtful: None, is_lost: true }));
         }
-        let Again { certain: ids, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
+        let Again { certain: ids, parts, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
             tracing::warn!(%error, "cannot read which commits git has prepared the next one from");
@@ -243,6 +248,7 @@ impl Next {
         let (who, time, parents) = (repo.identity(), repo.now(), head.into_iter().collect());
         let new = NewCommit { tree_id, parents, author: who.clone(), committer: who, time, message: &message };
         let id = Repo::write_commit(&new, &mut NewObjects::new(repo, Target::Memory))?;
+        reader.records.parts.insert(id, parts);
         let records = reader.records.of(id, &mut reader.authors)?.records;
         Ok(Some(Self { id, records, doubtful, is_lost: false }))
     }
@@ -305,12 +311,17 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     for commit in &commits {
         found.certain.extend(records::evidence::of_commit(repo, *commit)?);
     }
-    found.certain.extend(records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?);
+    found.parts = parts_brought(repo, repo.head()?.id, Some(tree_id), &found.certain)?;
+    found.certain.retain(|id| found.parts.get(id).is_none_or(|files| !files.is_empty()));
+    let of_sides = records_of_sides(repo, repo.head()?.id, Some(tree_id), &commits)?;
+    found.certain.extend(of_sides.certain);
+    found.parts.extend(of_sides.parts);
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
         let again = records_again_in_worktree(repo, head, tree_id, changes)?;
         found.certain.extend(again.certain);
+        found.parts.extend(again.parts);
         found.perhaps.extend(again.perhaps);
     }
     Ok(found)

@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
-        edit_tree::{Edit, edit_tree},
+        edit_tree::{Edit, edit_tree, edits_of},
         exact::{raw_edits_of_steps, raw_edits_of_unchanged},
         limits::{Limits, is_storable_path},
         named::{named_paths, refuse_unknown},
@@ -249,6 +249,22 @@ pub(crate) fn look_at_own_steps<'r>(
     side.manifest.empty_directories.sort();
     side.manifest.empty_directories.dedup();
     side.manifest.filters = repo.filters_with_smudge();
+    Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
+}
+
+/// Returns the worktree as it was when git had put files back as `changes` say: the last state of `shadow`, with these files.
+pub(crate) fn look_at_put_back<'r>(
+    repo: &'r Repo,
+    changes: &[Change],
+    shadow: &Shadow,
+) -> Result<(Seen, NewObjects<'r>)> {
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let edits = edits_of(changes);
+    let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
+    let mut side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
+    let raw_edits = raw_edits_of_unchanged(repo, (shadow.last_tree_id(), side.raw_tree_id), &edits, &mut objects)?;
+    edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
+    side.manifest.unfiltered.retain(|file| !changes.iter().any(|change| change.path == file.path));
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }
 

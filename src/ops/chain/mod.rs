@@ -24,7 +24,7 @@ pub(crate) use cache::cache_path;
 pub(crate) use changes::changes;
 pub(crate) use look::{
     Seen, add_new_names, add_old_names, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index,
-    look_at_own_steps, look_at_paths, refuse_unknown_paths, scope_of_staged, store_cache,
+    look_at_own_steps, look_at_paths, look_at_put_back, refuse_unknown_paths, scope_of_staged, store_cache,
 };
 pub(crate) use repair::{repair_before_next, repair_unchanged};
 pub use request::{Author, SaveOptions};

@@ -85,6 +85,8 @@ pub(crate) enum Scope {
     OwnSteps(OwnSteps),
     /// At what this stash entry took away and the last checkpoint lacks.
     Stashed(ObjectId),
+    /// Not at the worktree: git had put files back in this way before they were modified again.
+    PutBack(Vec<Change>),
 }
 
 /// What a restore has changed since the last checkpoint.
@@ -118,11 +120,16 @@ pub(crate) enum Hold {
 }
 
 impl Scope {
+    /// Returns true if the save looks at the worktree as it is now.
+    pub(crate) fn is_of_now(&self) -> bool {
+        matches!(self, Self::All | Self::Paths(_) | Self::PathsIfThere(_) | Self::Staged(_))
+    }
+
     /// Returns the paths that the scope is limited to.
     pub(crate) fn paths(&self) -> Option<&[BString]> {
         match self {
             Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
-            Self::All | Self::Staged(_) | Self::OwnSteps(_) | Self::Stashed(_) => None,
+            Self::All | Self::Staged(_) | Self::OwnSteps(_) | Self::Stashed(_) | Self::PutBack(_) => None,
         }
     }
 }

@@ -163,6 +163,7 @@ fn one(
         commit: commit.id,
         from: log.find(record).ok().flatten().map(|record| record.commit),
         how: How::Relink,
+        only: Vec::new(),
     }));
     state(State::Written, Some(id), &sources, Vec::new())
 }

@@ -32,7 +32,7 @@ use crate::{
         change::{Change, Leaf, Mode},
         checkpoint::Origin,
         event::Event,
-        record::{How, Link, Record, RecordId, ids_in_message},
+        record::{How, Link, Parts, Record, RecordId, ids_in_message},
         refname::{self, Base, Settled},
     },
     ops::{
@@ -70,22 +70,21 @@ pub(crate) fn shadows_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Op
 /// are linked when the rebase ends.
 pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
-    let links: Vec<Link> = note
-        .reused
-        .iter()
-        .filter_map(|id| RecordId::parse(id))
-        .map(|record| Link { record, commit, from: None, how: How::Recommit })
-        .collect();
+    let parts = note.parts();
+    let only = |record: &RecordId| parts.get(record).cloned().unwrap_or_default();
+    let reused = note.reused.iter().filter_map(|id| RecordId::parse(id));
+    let link = |record| Link { record, commit, from: None, how: How::Recommit, only: only(&record) };
+    let links: Vec<Link> = reused.map(link).collect();
     if !links.is_empty() {
         records::append(worktree, Additions { records: Vec::new(), links })?;
     }
     let id = |hex: &String| ObjectId::from_hex(hex.as_bytes()).ok();
     let squashed: Vec<ObjectId> = note.squashed.iter().filter_map(id).collect();
-    rewrite::link_from(worktree, commit, &squashed, How::Squash)?;
+    rewrite::link_from(worktree, commit, &squashed, How::Squash, &parts)?;
     let copied: Vec<ObjectId> = note.copied.iter().filter_map(id).collect();
-    rewrite::link_from(worktree, commit, &copied, How::Copy)?;
+    rewrite::link_from(worktree, commit, &copied, How::Copy, &parts)?;
     match made.amended() {
-        Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend),
+        Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend, &Parts::new()),
         None => rewrite::link_copies(worktree, commit),
     }
 }

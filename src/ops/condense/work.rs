@@ -11,10 +11,9 @@ use super::{
         provenance::{
             replay::Work,
             set_aside::taken_back,
-            step::{Step, left_by},
+            step::{Step, first_with, left_by},
             steps::steps,
         },
-        share::share,
     },
     candidates::{Candidate, Part, candidates, touched_live},
     last_steps::{last_steps, moved_on, put_back},
@@ -24,10 +23,10 @@ use crate::{
     error::{Kind, Result},
     git::{Repo, counting::Counting},
     model::{
-        change::{Change, Leaf},
+        change::Change,
         checkpoint::Origin,
         head_move::When,
-        refname::Base,
+        refname::{self, Base},
     },
 };
 
@@ -162,8 +161,12 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change], all
                 let own = at(&candidate.touched, &path);
                 let steps = done.get().map(Vec::as_slice).unwrap_or_default();
                 let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
-                // A step without a session counts only if no agent contributed to the archived shadow either.
-                step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
+                // A step without a session counts only if no agent contributed to the archived shadow either, or if it is a restore and
+                // the work of the shadow is in records: what a restore has brought is of the record of its commit.
+                let is_restored = |step: &Step| step.is_put_back && refname::is_settled(&candidate.tip.name);
+                step.map_or(Ok(false), |step| {
+                    Ok(step.origin.session.is_some() || is_restored(step) || !candidate.has_agent(repo)?)
+                })
             };
             if is_known || is_done()? {
                 part.leave_out(&path);
@@ -178,23 +181,6 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change], all
         parts.push(part);
     }
     Ok(parts)
-}
-
-/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have; if that work is its deletion, the
-/// first that deletes the file or gives it another name.
-fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
-    if own.after.is_none() {
-        let is_gone =
-            |step: &&Step| step.touches(&own.path) && at(&step.changes, &own.path).is_none_or(|it| it.after.is_none());
-        return Ok(steps.iter().find(is_gone));
-    }
-    for step in steps {
-        let left = at(&step.changes, &own.path).and_then(|change| change.after);
-        if left.is_some() && share(repo, own, head, left)?.is_half() {
-            return Ok(Some(step));
-        }
-    }
-    Ok(None)
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,

@@ -58,6 +58,7 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
             commit: relinked.commit,
             from: survey.records.get(&relinked.record).map(|record| record.commit),
             how: How::Relink,
+            only: Vec::new(),
         })
         .collect();
     records::append(context, Additions { records: Vec::new(), links })?;

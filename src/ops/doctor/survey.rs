@@ -144,6 +144,10 @@ impl Survey {
                 if !log.linked_to(link.commit)?.contains(&id) {
                     self.missing_lines.push(link.clone());
                 }
+                if link.only.iter().any(|path| record.files.iter().all(|file| file.path != *path)) {
+                    let message = format!("its link to '{}' names a file that the record does not have", link.commit);
+                    self.damaged.push(Problem::new("record-damaged", id.as_str(), message));
+                }
             }
             let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
             if self.has_commits && !is_linked && !named.contains(&id) {

@@ -277,6 +277,7 @@ fn note_of(
         let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit, is_quiet);
         let noted = again.map(|again| {
             note.reused = again.certain.iter().map(ToString::to_string).collect();
+            note.set_parts(&again.parts);
             perhaps.extend(again.perhaps);
         });
         emit_if_damaged(worktree, noted)?;

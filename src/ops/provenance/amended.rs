@@ -9,7 +9,8 @@ use gix::ObjectId;
 
 use super::{
     super::records::evidence,
-    place::{LeftOut, Place, is_moved, renamed},
+    names_now::{LeftOut, renamed},
+    place::{Place, is_moved},
 };
 use crate::{
     error::Result,

@@ -1,7 +1,8 @@
 //! Whether a place has the work of a record: the index, the worktree, or a commit.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    cell::OnceCell,
+    collections::{BTreeMap, HashMap},
     ops::Range,
 };
 
@@ -15,13 +16,11 @@ use super::{
     },
     moved_lines::MOST_BYTES,
     moved_on::{Gained, Left, lines_of, spans_from},
+    names_now::{Former, LeftOut, Names, Renamed, changed_names, renamed},
 };
 use crate::{
     error::Result,
-    git::{
-        Repo,
-        new_names::{By, Old},
-    },
+    git::Repo,
     model::{
         attribution::{
             FileOwnership, Owner, Span,
@@ -67,6 +66,11 @@ impl Place {
     }
 }
 
+/// Returns the tree of the commit `head`; the empty one if there is none yet.
+pub(super) fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
+    head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
+}
+
 /// Returns those of the records `ids` whose work is at `place`: in one file, at least as much as the id is paired with. `changes`
 /// are all changes from `head_tree_id` to `place`; none if the caller does not have them.
 pub(super) fn records_found_at(
@@ -76,6 +80,26 @@ pub(super) fn records_found_at(
     changes: Option<&[Change]>,
     ids: impl IntoIterator<Item = (RecordId, Least)>,
 ) -> Result<Vec<RecordId>> {
+    Ok(found_at(place, repo, head_tree_id, changes, ids)?.into_iter().map(|found| found.id).collect())
+}
+
+/// A record whose work is at a place.
+pub(super) struct FoundAt {
+    pub(super) id: RecordId,
+    /// The files of the record of which the place has any work.
+    pub(super) files: Vec<BString>,
+    /// The other files of the record that the place changes.
+    pub(super) others: Vec<BString>,
+}
+
+/// Does the same, and says of which files the place has work.
+pub(super) fn found_at(
+    place: Place,
+    repo: &Repo,
+    head_tree_id: ObjectId,
+    changes: Option<&[Change]>,
+    ids: impl IntoIterator<Item = (RecordId, Least)>,
+) -> Result<Vec<FoundAt>> {
     // A commit that only renames a file changes none of its lines, but it has the work under the new name.
     let (mut all, mut may_be_renamed) = (Vec::new(), false);
     for (id, least) in ids {
@@ -94,13 +118,22 @@ pub(super) fn records_found_at(
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
     let moved_to = renamed(repo, &left_out, &new)?;
     let changed = changed_names(repo, &left_out, &new)?;
-    let (mut found, mut gained) = (Vec::new(), None);
+    let (mut found, gained) = (Vec::new(), OnceCell::new());
+    let gained = || gained.get_or_init(|| Gained::all(repo, &new)).as_slice();
     for (work, least) in all {
-        let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former, &changed), least)? || {
-            let gained = gained.get_or_insert_with(|| Gained::all(repo, &new));
-            work.is_moved(repo, head_tree_id, (gained, &moved_to), least)?
-        };
-        found.extend(is_there.then_some(work.id));
+        let names = (&moved_to, &former, &changed);
+        let is_there = work.is_there(repo, head_tree_id, names, least)?
+            || !work.moved(repo, head_tree_id, (gained(), &moved_to), least)?.is_empty();
+        if !is_there {
+            continue;
+        }
+        let (mut files, mut others) = work.split(repo, head_tree_id, names, least.min(Least::Any))?;
+        if !others.is_empty() {
+            let moved = work.moved(repo, head_tree_id, (gained(), &moved_to), least.min(Least::Any))?;
+            let (of_moved, rest) = others.into_iter().partition(|path| moved.contains(path));
+            (files, others) = ([files, of_moved].concat(), rest);
+        }
+        found.push(FoundAt { id: work.id, files, others });
     }
     Ok(found)
 }
@@ -115,79 +148,7 @@ pub(super) fn is_moved(
     renamed: &Renamed,
 ) -> Result<bool> {
     let Some(work) = RecordedWork::read(place, repo, *id)? else { return Ok(false) };
-    work.is_moved(repo, parent_tree_id, (&Gained::all(repo, changes), renamed), Least::Any)
-}
-
-/// What HEAD has of the files that a commit renames, by their new names.
-type Former = HashMap<BString, Option<Leaf>>;
-
-/// A file with the blob that a record left there, which `changes` may have under another name.
-pub(super) struct LeftOut {
-    path: BString,
-    /// The blob before the work.
-    before: Option<ObjectId>,
-    after: ObjectId,
-    /// What the place has under the name.
-    now: Option<Leaf>,
-}
-
-impl LeftOut {
-    /// Returns the file of a record if a place has it as `now` and not as `after`, as the work or a later commit left it: it may
-    /// have another name there. Git may have put the earlier content back, or another file may have the name.
-    pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
-        let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
-        Some(Self { path: file.path.clone(), before: file.before, after, now })
-    }
-
-    /// Returns true if the place has other content under the name, or another file.
-    fn is_replaced(&self) -> bool {
-        self.now.is_some_and(|leaf| Some(leaf.id) != self.before)
-    }
-
-    fn as_left(&self) -> Old {
-        Old::of_blob(self.path.clone(), self.after)
-    }
-}
-
-/// The content of files that have other names now, by their former names.
-pub(super) type Renamed = BTreeMap<BString, Vec<Leaf>>;
-
-/// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new
-/// files, and files that had the same content before. One search for all files reads `changes` once.
-pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Renamed> {
-    let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
-    let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
-    let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
-    // Several records may have the same file under different names. A file that is gone is a likelier source than one that may
-    // only have changed, so it comes first.
-    let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
-    let mut found = Vec::new();
-    for (is_replaced, changes) in [(false, new.as_slice()), (true, changes)] {
-        let left_out = left_out.iter().filter(|it| it.is_replaced() == is_replaced);
-        let old: Vec<Old> = left_out.map(LeftOut::as_left).collect();
-        let renamed = repo.new_names(&old, changes, By::Git, |change| change.before.is_none())?.into_iter();
-        found.extend(renamed.filter_map(|it| Some((it.old_path?, it.after?))));
-    }
-    let mut renamed = Renamed::new();
-    changed.chain(found).for_each(|(path, leaf)| renamed.entry(path).or_default().push(leaf));
-    Ok(renamed)
-}
-
-/// What HEAD and a place have of files that had another name when they were recorded, by that name.
-type Changed = BTreeMap<BString, (Option<Leaf>, Leaf)>;
-
-/// Returns the files of `changes` that HEAD has, too, and that are those of `left_out` under another name: a revert brings work back in
-/// a file that was renamed since. Another file may have its old name.
-fn changed_names(repo: &Repo, left_out: &[LeftOut], changes: &[Change]) -> Result<Changed> {
-    let known: BTreeMap<&BString, Leaf> = changes.iter().filter_map(|it| Some((&it.path, it.before?))).collect();
-    let there = left_out.iter().map(|left| (&left.path, left.now));
-    let there: BTreeMap<_, _> = there.chain(changes.iter().map(|change| (&change.path, change.after))).collect();
-    // What they were before is a version of the same file.
-    let now = there.into_iter().filter_map(|(path, leaf)| Change::between(path.clone(), None, leaf));
-    let old: Vec<Old> = left_out.iter().map(LeftOut::as_left).collect();
-    let found = repo.new_names(&old, &now.collect::<Vec<_>>(), By::Git, |change| known.contains_key(&change.path))?;
-    let found = found.into_iter().filter_map(|it| Some((it.old_path?, (known.get(&it.path).copied(), it.after?))));
-    Ok(found.filter(|(_, (before, _))| before.is_some()).collect())
+    Ok(!work.moved(repo, parent_tree_id, (&Gained::all(repo, changes), renamed), Least::Any)?.is_empty())
 }
 
 /// The work of sessions and unknown authors in a record.
@@ -230,53 +191,83 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
-    /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
-    /// other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the commit
-    /// renames to a name in the record. `changed` has the files that had other names in HEAD already.
-    fn is_there(
-        &self,
-        repo: &Repo,
-        head_tree_id: ObjectId,
-        (moved_to, former, changed): (&Renamed, &Former, &Changed),
-        least: Least,
-    ) -> Result<bool> {
-        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|left| left.path).collect();
+    /// Returns true if the place has at least `least` of the work in one file.
+    fn is_there(&self, repo: &Repo, head_tree_id: ObjectId, names: Names<'_>, least: Least) -> Result<bool> {
         for file in &self.files {
-            let renamed = moved_to.get(&file.path).filter(|_| left_out.contains(&file.path));
-            let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
-            let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
-            let own = self.leaves.get(&file.path).copied().flatten();
-            let changed = changed.get(&file.path).filter(|_| left_out.contains(&file.path));
-            // If only the content shows it, a person may have typed a short line since the file has its present name.
-            let of_changed = if least >= Least::Half { least.max(Least::LongHalf) } else { least };
-            let mut ends = Vec::new();
-            for now in renamed.into_iter().flatten() {
-                match changed.filter(|(_, it)| it == now) {
-                    Some((known, _)) => ends.push((before.or(*known), Some(*now), of_changed)),
-                    None => ends.push((before, Some(*now), least)),
-                }
-            }
-            ends.push((before, own, least));
-            ends.extend(changed.map(|(before, now)| (*before, Some(*now), of_changed)));
-            for (before, now, least) in ends {
-                if self.is_in(repo, file, (before, now), least)? {
-                    return Ok(true);
-                }
+            if self.is_file_there(repo, head_tree_id, file, names, least)? {
+                return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Returns true if at least `least` of the work was moved to other files. `gained` is what the place adds to HEAD. A file that is not
-    /// staged, and that the worktree has as the work left it, has lost nothing. One of which HEAD has a part has lost the rest before.
-    fn is_moved(
+    /// Returns the files of which the place has at least `least` of the work, and the others that the place changes.
+    fn split(
+        &self,
+        repo: &Repo,
+        head_tree_id: ObjectId,
+        names: Names<'_>,
+        least: Least,
+    ) -> Result<(Vec<BString>, Vec<BString>)> {
+        let (mut files, mut others) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            let path = &file.path;
+            if self.is_file_there(repo, head_tree_id, file, names, least)? {
+                files.push(path.clone());
+            } else if repo.find_leaf(head_tree_id, path.as_bstr())? != self.leaves.get(path).copied().flatten() {
+                others.push(path.clone());
+            }
+        }
+        Ok((files, others))
+    }
+
+    /// Returns true if the place has at least `least` of the work in `file`, under any of its names. `moved_to` has the content of the
+    /// files that have other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the
+    /// commit renames to a name in the record. `changed` has the files that had other names in HEAD already.
+    fn is_file_there(
+        &self,
+        repo: &Repo,
+        head_tree_id: ObjectId,
+        file: &RecordFile,
+        (moved_to, former, changed): Names<'_>,
+        least: Least,
+    ) -> Result<bool> {
+        let own = self.leaves.get(&file.path).copied().flatten();
+        let is_left_out = LeftOut::of(repo, file, file.after, own).is_some();
+        let renamed = moved_to.get(&file.path).filter(|_| is_left_out);
+        let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
+        let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
+        let changed = changed.get(&file.path).filter(|_| is_left_out);
+        // If only the content shows it, a person may have typed a short line since the file has its present name.
+        let of_changed = if least >= Least::Half { least.max(Least::LongHalf) } else { least };
+        let mut ends = Vec::new();
+        for now in renamed.into_iter().flatten() {
+            match changed.filter(|(_, it)| it == now) {
+                Some((known, _)) => ends.push((before.or(*known), Some(*now), of_changed)),
+                None => ends.push((before, Some(*now), least)),
+            }
+        }
+        ends.push((before, own, least));
+        ends.extend(changed.map(|(before, now)| (*before, Some(*now), of_changed)));
+        for (before, now, least) in ends {
+            if self.is_in(repo, file, (before, now), least)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the files of which at least `least` of the work was moved to other files. `gained` is what the place adds to HEAD. A file
+    /// that is not staged, and that the worktree has as the work left it, has lost nothing. One of which HEAD has a part has lost the rest
+    /// before.
+    fn moved(
         &self,
         repo: &Repo,
         head_tree_id: ObjectId,
         (gained, moved_to): (&[Gained<'_>], &Renamed),
         least: Least,
-    ) -> Result<bool> {
-        let (mut left, mut bytes_left) = (Vec::new(), MOST_BYTES);
+    ) -> Result<Vec<BString>> {
+        let (mut left, mut paths, mut bytes_left) = (Vec::new(), Vec::new(), MOST_BYTES);
         for file in if gained.is_empty() { &[] } else { self.files.as_slice() } {
             let (Some(own), Some(blob)) = (self.counted_lines.get(&file.path), file.after) else { continue };
             let renamed = moved_to.get(&file.path).and_then(|leaves| leaves.first());
@@ -297,14 +288,16 @@ impl RecordedWork {
                 && !(self.is_staged && lost.is_in_worktree(repo, &mut bytes_left))
             {
                 left.push(lost);
+                paths.push(file.path.clone());
             }
         }
         let from: Vec<&Left> = left.iter().collect();
         let Some(spans) = spans_from(&from, &gained.iter().collect::<Vec<_>>(), Enough::Half, &|_, _| false) else {
-            return Ok(false);
+            return Ok(Vec::new());
         };
         let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
-        Ok(Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least))
+        let is_moved = Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least);
+        Ok(if is_moved { paths } else { Vec::new() })
     }
 
     /// Returns true if the change from `before` to `now` has at least `least` of the work in `file`.

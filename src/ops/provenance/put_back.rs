@@ -1,11 +1,12 @@
 //! Commits whose files `git checkpoint restore`, or `round apply`, has put into the worktree.
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     super::{chain::timeline::live_tips, records::Log, restored_target::restored},
     earlier::beyond,
+    thrown_away,
 };
 use crate::{
     error::{Kind, Result},
@@ -30,11 +31,18 @@ struct PutBack {
     tree_id: ObjectId,
     /// The trees of the checkpoints since.
     since: Vec<ObjectId>,
+    /// The files that git has put back as HEAD has them since the last one.
+    thrown_away: Vec<BString>,
 }
 
 /// Returns the records whose work restores have put into this worktree since HEAD is at `head`, as a whole: all files of the record
-/// are as in the target afterwards, and no checkpoint since has one of them as it was before.
-pub(super) fn records_put_back(repo: &Repo, log: &Log<'_>, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+/// are as in the target afterwards, and no checkpoint since has one of them as it was before. Each comes with the only files whose work
+/// the commit of the target has; none: all.
+pub(super) fn records_put_back(
+    repo: &Repo,
+    log: &Log<'_>,
+    head: Option<ObjectId>,
+) -> Result<Vec<(RecordId, Vec<BString>)>> {
     let mut ids = Vec::new();
     for restore in restores(repo, head)? {
         match restore.records(repo, log, head) {
@@ -51,14 +59,16 @@ pub(super) fn records_put_back(repo: &Repo, log: &Log<'_>, head: Option<ObjectId
 
 impl PutBack {
     /// Returns the records of the commits beyond `head` whose work this restore has put here.
-    fn records(&self, repo: &Repo, log: &Log<'_>, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+    fn records(&self, repo: &Repo, log: &Log<'_>, head: Option<ObjectId>) -> Result<Vec<(RecordId, Vec<BString>)>> {
         let mut ids = Vec::new();
         for commit in beyond(repo, head, vec![self.commit])? {
             for id in log.of_commit(commit)? {
                 // A damaged record is no reason to refuse a commit.
-                let Some(record) = log.find(&id).ok().flatten() else { continue };
+                let Some(mut record) = log.find(&id).ok().flatten() else { continue };
+                let only = log.limit(&id, commit)?.certain();
+                record.files.retain(|file| only.is_empty() || only.contains(&file.path));
                 if self.has_put(repo, &record)? {
-                    ids.push(id);
+                    ids.push((id, only));
                 }
             }
         }
@@ -70,7 +80,7 @@ impl PutBack {
         for file in record.files.iter().filter(|file| !file.sessions.is_empty()) {
             let path = file.path.as_bstr();
             let (wanted, before) = (leaf(self.target_tree_id, path)?, leaf(self.before_tree_id, path)?);
-            if leaf(self.tree_id, path)? != wanted {
+            if leaf(self.tree_id, path)? != wanted || before != wanted && self.thrown_away.contains(&file.path) {
                 return Ok(false);
             }
             for tree_id in self.since.iter().filter(|_| before != wanted) {
@@ -91,7 +101,7 @@ fn restores(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<PutBack>> {
         if ShadowName::from_ref(&tip.name).is_none_or(|shadow| shadow.base != base) {
             continue;
         }
-        let mut since = Vec::new();
+        let (mut since, mut thrown) = (Vec::new(), None);
         for checkpoint in repo.chain(tip.id).take(MOST_CHECKPOINTS) {
             // A broken shadow has no evidence; `status` says that it is broken.
             let Ok(checkpoint) = checkpoint else { break };
@@ -103,12 +113,18 @@ fn restores(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<PutBack>> {
                 _ => continue,
             };
             let Some(commit) = commit.filter(|commit| repo.has_object(*commit)) else { continue };
+            if thrown.is_none() {
+                let last = repo.find_checkpoint(tip.id)?;
+                let changes = last.map(|last| thrown_away::since(repo, &last)).transpose()?.unwrap_or_default();
+                thrown = Some(changes.into_iter().map(|change| change.path).collect::<Vec<_>>());
+            }
             restores.push(PutBack {
                 commit,
                 target_tree_id,
                 before_tree_id: repo.tree_of_commit(checkpoint.before_id())?,
                 tree_id: checkpoint.tree_id,
                 since: since.clone(),
+                thrown_away: thrown.clone().unwrap_or_default(),
             });
         }
     }

@@ -4,7 +4,7 @@
 //! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
 //! example by a reset in the reflog. Then they compare content: [`Evidence`] says how much of the work is enough.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -18,8 +18,10 @@ use super::{
     amended::{Amended, is_kept, is_undone},
     earlier::{Common, beyond, of_earlier_versions, of_other_branches},
     left_lately::{LeftLately, is_reset},
-    place::{Place, records_found_at},
+    place::{FoundAt, Place, found_at, head_tree, records_found_at},
     put_back::records_put_back,
+    shown::{Candidates, Evidence, by_file},
+    thrown_away::parts_left,
     touching::{Touches, of_commits_touching, of_sides},
 };
 use crate::{
@@ -29,7 +31,7 @@ use crate::{
         change::Change,
         copied::Copied,
         head_move::MoveKind,
-        record::{Record, RecordId, ids_in_message},
+        record::{Parts, Record, RecordId, ids_in_message},
     },
 };
 
@@ -57,30 +59,61 @@ pub(crate) fn records_again_in_worktree(
 }
 
 /// Returns the records of commits that `sides`, which git picks or squashes, are or lead to, and whose work is in files that had a
-/// conflict: what a side has in such a file may be of any of its commits. Asks the index, or the worktree if it has the tree `tree_id`.
+/// conflict, with these files: git has written there what a side has beside its change, which may be of any of its commits. Asks the
+/// index, or the worktree if it has the tree `tree_id`.
 pub(crate) fn records_of_sides(
     repo: &Repo,
     head: Option<ObjectId>,
     tree_id: Option<ObjectId>,
     sides: &[ObjectId],
-) -> Result<Vec<RecordId>> {
-    let Some(prepared) = repo.prepared_message() else { return Ok(Vec::new()) };
+) -> Result<Again> {
+    let Some(prepared) = repo.prepared_message() else { return Ok(Again::default()) };
     let in_conflict: BTreeSet<&[u8]> = prepared.in_conflict().collect();
     if in_conflict.is_empty() || sides.is_empty() || !records::are_here(repo)? {
-        return Ok(Vec::new());
+        return Ok(Again::default());
     }
     let place = tree_id.map_or(Place::Staged, Place::Worktree);
     let head_tree_id = head_tree(repo, head)?;
     let mut changes = place.changes(repo, head_tree_id)?;
     changes.retain(|change| in_conflict.contains(change.path.as_slice()));
-    let asked = of_sides(repo, &changes, sides)?.into_iter().map(|id| (id, Least::Half));
-    records_found_at(place, repo, head_tree_id, Some(&changes), asked)
+    let asked = of_sides(repo, &changes, sides)?.into_iter().map(|id| (id, Least::Line));
+    let mut own = Vec::new();
+    for side in sides {
+        own.extend(evidence::of_commit(repo, *side)?);
+    }
+    let (mut certain, mut parts) = (Vec::new(), Parts::new());
+    for FoundAt { id, mut files, .. } in found_at(place, repo, head_tree_id, Some(&changes), asked)? {
+        // The commit copies or squashes all of these.
+        if !own.contains(&id) {
+            let now = place.leaves(repo, &files)?;
+            files.retain(|path| in_conflict.contains(path.as_slice()) || now.get(path).copied().flatten().is_none());
+            if files.is_empty() {
+                continue;
+            }
+            parts.insert(id, files);
+        }
+        certain.push(id);
+    }
+    Ok(Again { certain, parts, ..Again::default() })
+}
+
+/// Returns, of those of the records `ids` of which git has thrown files away, the other files. Git has brought the work of the records
+/// to the index, or to the worktree if it has the tree `tree_id`.
+pub(crate) fn parts_brought(
+    repo: &Repo,
+    head: Option<ObjectId>,
+    tree_id: Option<ObjectId>,
+    ids: &[RecordId],
+) -> Result<Parts> {
+    parts_left(repo, head, tree_id.map_or(Place::Staged, Place::Worktree), ids.iter().copied(), |_, _| true, |_| true)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
 #[derive(Debug, Default)]
 pub(crate) struct Again {
     pub(crate) certain: Vec<RecordId>,
+    /// Of those of them of which it has the work of some files only, these files.
+    pub(crate) parts: Parts,
     /// Those of which it has too little to be sure, although git says that the work may be there.
     pub(crate) perhaps: Vec<RecordId>,
 }
@@ -136,7 +169,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         ids.add([id], if is_content { Evidence::Content } else { of_branch });
     }
     // What a restore of another branch, or `round apply`, has put here is committed here.
-    ids.add(records_put_back(repo, &log, head)?, Evidence::Removed);
+    for (id, only) in records_put_back(repo, &log, head)? {
+        ids.add_removed(id, only);
+        ids.restored.insert(id);
+    }
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
     let mut removed_trees = Vec::new();
@@ -147,10 +183,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
     for commit in amended {
-        ids.add(evidence::of_commit(repo, commit)?, Evidence::Removed);
+        ids.add_of_removed(repo, &log, commit)?;
     }
     for commit in &left {
-        ids.add(evidence::of_commit(repo, *commit)?, Evidence::Removed);
+        ids.add_of_removed(repo, &log, *commit)?;
         // An earlier reset may have removed other children of this commit.
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
@@ -170,32 +206,36 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     }
     if let Some(head) = head {
         for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
-            ids.add([id], if is_by_git { Evidence::Removed } else { Evidence::Content });
+            ids.add([id], if is_by_git { Evidence::Brought } else { Evidence::Content });
         }
     }
     // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let head_tree_id = head_tree(repo, head)?;
-    let asked = ids.0.iter().map(|(id, evidence)| (*id, evidence.least()));
-    let mut certain = records_found_at(place, repo, head_tree_id, all, asked)?;
+    let asked = ids.known.iter().map(|(id, evidence)| (*id, evidence.least()));
+    let found = found_at(place, repo, head_tree_id, all, asked)?;
+    let (mut certain, mut parts) = by_file(repo, head, changes, found, |id| ids.known[id])?;
     // A later commit may have edited the lines, so that none is as recorded.
-    for (id, evidence) in &ids.0 {
-        if *evidence == Evidence::Removed
+    for (id, evidence) in &ids.known {
+        if matches!(evidence, Evidence::Brought | Evidence::Removed)
             && !certain.contains(id)
             && is_kept(repo, id, place, head_tree_id, &removed_trees)?
         {
             certain.push(*id);
         }
     }
-    let others = ids.0.iter().filter(|(id, _)| !certain.contains(id));
+    let of_all = certain.iter().copied().filter(|id| ids.known[id].is_of_all());
+    parts.extend(parts_left(repo, head, place, of_all, |id, path| ids.had(id, path), |id| !ids.restored.contains(id))?);
+    certain.retain(|id| parts.get(id).is_none_or(|files| !files.is_empty()));
+    let others = ids.known.iter().filter(|(id, _)| !certain.contains(id));
     let asked = others.filter_map(|(id, evidence)| Some((*id, evidence.least_for_doubt()?)));
-    let mut found = Again { perhaps: records_found_at(place, repo, head_tree_id, all, asked)?, certain };
+    let mut found = Again { perhaps: records_found_at(place, repo, head_tree_id, all, asked)?, certain, parts };
     // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
     // commit, not from the record.
     for found in [&mut found.certain, &mut found.perhaps] {
         let mut kept = Vec::with_capacity(found.len());
         for id in found.drain(..) {
-            let is_by_git = ids.0.get(&id).is_some_and(|evidence| *evidence > Evidence::Content);
+            let is_by_git = ids.known.get(&id).is_some_and(|evidence| *evidence > Evidence::Content);
             kept.extend((is_by_git || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
         }
         *found = kept;
@@ -217,54 +257,6 @@ fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<R
         if is_on_branch { &mut elsewhere } else { &mut removed }.push(id);
     }
     Ok((removed, elsewhere))
-}
-
-/// What shows that the work of a record may be here again, the weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Evidence {
-    /// Only the content. Another branch has the work, and a person may have typed a part of it here, too.
-    Elsewhere,
-    /// Only the content, in a file that had another name. A person may have typed a short line since it has its present one.
-    FormerName,
-    /// Only the content.
-    Content,
-    /// Git has removed the work from HEAD, or put it back.
-    Removed,
-    /// Git names the commit from which it has prepared the next one.
-    Named,
-}
-
-impl Evidence {
-    /// Returns how much of the work has to be here.
-    fn least(self) -> Least {
-        match self {
-            Self::Elsewhere => Least::Telling,
-            Self::FormerName => Least::LongHalf,
-            Self::Content => Least::Half,
-            Self::Removed | Self::Named => Least::Any,
-        }
-    }
-
-    /// Returns how much of the work makes the author of its lines doubtful; none: a person may have typed the same.
-    fn least_for_doubt(self) -> Option<Least> {
-        match self {
-            Self::Elsewhere | Self::FormerName | Self::Content => None,
-            Self::Removed | Self::Named => Some(Least::Line),
-        }
-    }
-}
-
-/// Records whose work may be here again, each with the strongest evidence.
-#[derive(Default)]
-struct Candidates(BTreeMap<RecordId, Evidence>);
-
-impl Candidates {
-    fn add(&mut self, ids: impl IntoIterator<Item = RecordId>, evidence: Evidence) {
-        for id in ids {
-            let known = self.0.entry(id).or_insert(evidence);
-            *known = evidence.max(*known);
-        }
-    }
 }
 
 /// Returns true if one of `commits` has half of the work of the record `id` and is no copy of the record's commit. Then the work
@@ -357,10 +349,6 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
         }
     }
     Ok(false)
-}
-
-fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
-    head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }
 
 /// Returns true if a file of the record `id` is staged as the commit had it, or with half of the lines that sessions added.

@@ -60,7 +60,7 @@ impl Work {
         }
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
-        let come_back = come_back(steps, committed);
+        let apart = [come_back(steps, committed), put_back(steps)].concat();
         for (at, step) in steps.iter().enumerate() {
             let mut id_of = |author: &Author| {
                 *ids.entry(author.clone()).or_insert_with(|| {
@@ -111,7 +111,7 @@ impl Work {
                 changes.push(attribution::Change { path, from, before, after, moved });
             }
             replay.step(id, changes);
-            if come_back.contains(&at) {
+            if apart.contains(&at) {
                 replay.keep_apart();
             }
         }
@@ -153,18 +153,34 @@ impl Work {
 }
 
 /// Returns which of `steps` left content that the next step at its path replaces, and that a later step or the commit has again.
-fn come_back(steps: &[Step], committed: &[Change]) -> HashSet<usize> {
+fn come_back(steps: &[Step], committed: &[Change]) -> Vec<usize> {
     let mut later: HashSet<Leaf> = committed.iter().filter_map(|change| change.after).collect();
-    let (mut replaced, mut found) = (HashSet::new(), HashSet::new());
+    let (mut replaced, mut found) = (HashSet::new(), Vec::new());
     for (at, step) in steps.iter().enumerate().rev() {
         let is_back = |change: &Change| {
             replaced.contains(&change.path) && change.after.is_some_and(|after| later.contains(&after))
         };
         if step.changes.iter().any(is_back) {
-            found.insert(at);
+            found.push(at);
         }
         later.extend(step.changes.iter().filter_map(|change| change.after));
         replaced.extend(step.names());
+    }
+    found
+}
+
+/// Returns which of `steps` put a file back as it was before all of them: what the same author writes there next is no edit of what was
+/// there before.
+fn put_back(steps: &[Step]) -> Vec<usize> {
+    let (mut begin, mut found): (HashMap<&BString, Option<Leaf>>, _) = (HashMap::new(), Vec::new());
+    for (at, step) in steps.iter().enumerate() {
+        let is_back = |change: &Change| change.after.is_some() && begin.get(&change.path) == Some(&change.after);
+        if step.changes.iter().any(is_back) {
+            found.push(at);
+        }
+        for change in &step.changes {
+            begin.entry(&change.path).or_insert(change.before);
+        }
     }
     found
 }

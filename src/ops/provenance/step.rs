@@ -8,7 +8,9 @@ use std::{
 use bstr::BString;
 use gix::ObjectId;
 
+use super::super::share::share;
 use crate::{
+    error::Result,
     git::Repo,
     model::{
         attribution::{Author, FileOwnership, text::Attribution},
@@ -43,6 +45,11 @@ impl Step {
         self.names().any(|name| name == path)
     }
 
+    /// Returns how the step changes the file at `path`.
+    pub(super) fn at(&self, path: &BString) -> Option<&Change> {
+        self.changes.binary_search_by(|it| it.path.cmp(path)).ok().map(|at| &self.changes[at])
+    }
+
     /// Returns the paths of the files that the step changes, and the earlier names of those that it renames.
     pub(super) fn names(&self) -> impl Iterator<Item = &BString> {
         self.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten()
@@ -50,9 +57,9 @@ impl Step {
 
     /// Returns true if the file is the same after this step as after `change`.
     pub(super) fn leaves(&self, change: &Change) -> bool {
-        match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
-            Ok(at) => self.changes[at].after == change.after,
-            Err(_) => change.after.is_none() && self.touches(&change.path),
+        match self.at(&change.path) {
+            Some(own) => own.after == change.after,
+            None => change.after.is_none() && self.touches(&change.path),
         }
     }
 
@@ -97,6 +104,27 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s Step
     // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     (is_own && last.origin.session.is_some()).then_some(last)
+}
+
+/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have; if that work is its deletion, the
+/// first that deletes the file or gives it another name.
+pub(crate) fn first_with<'s>(
+    repo: &Repo,
+    steps: &'s [Step],
+    own: &Change,
+    head: Option<Leaf>,
+) -> Result<Option<&'s Step>> {
+    if own.after.is_none() {
+        let is_gone = |step: &&Step| step.touches(&own.path) && step.at(&own.path).is_none_or(|it| it.after.is_none());
+        return Ok(steps.iter().find(is_gone));
+    }
+    for step in steps {
+        let left = step.at(&own.path).and_then(|change| change.after);
+        if left.is_some() && share(repo, own, head, left)?.is_half() {
+            return Ok(Some(step));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns true if this repository has all content that `steps` left.

@@ -134,7 +134,7 @@ fn steps_beside(
             } else if is_own {
                 step
             } else {
-                Step { origin: Origin::default(), moved: None, ..step }
+                Step { origin: Origin::default(), moved: None, is_put_back: put_back.is_some(), ..step }
             });
         }
     }

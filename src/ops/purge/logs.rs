@@ -60,7 +60,7 @@ impl Leaves for Files<'_> {
     }
 
     fn needs_paths(&self) -> bool {
-        false
+        true
     }
 
     fn leaf(&mut self, path: &BStr, id: ObjectId, objects: &mut NewObjects<'_>) -> Result<NewLeaf> {
@@ -78,6 +78,7 @@ impl Leaves for Files<'_> {
             b"prompts.toml" => self.prompts(&text),
             // They have ids, names and numbers.
             b"record.toml" | b"attribution" => None,
+            _ if is_link(path) => None,
             name if is_note(name) => self.secret.replace(&text),
             _ => replace_lines(self.secret, &text),
         };
@@ -98,6 +99,11 @@ impl Leaves for Files<'_> {
 /// Returns true if a file of this `name` is a note: the names of all others are not that long, or no ids.
 fn is_note(name: &[u8]) -> bool {
     name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Returns true if the file at `path` of a log says how a commit came to its record.
+fn is_link(path: &BStr) -> bool {
+    path.rsplit_once_str("/links/").is_some_and(|(_, name)| is_note(name))
 }
 
 impl Files<'_> {

@@ -157,7 +157,7 @@ impl<'r> Edits<'r> {
             self.records += 1;
         }
         self.line(PARENTS, record.parent.unwrap_or(self.no_commit()), record.id);
-        let link = Link { record: record.id, commit: record.commit, from: None, how: How::Commit };
+        let link = Link { record: record.id, commit: record.commit, from: None, how: How::Commit, only: Vec::new() };
         self.add_link(&link, objects)
     }
 

@@ -127,10 +127,15 @@ impl<'r> Log<'r> {
         let path = format!("{}/record.toml", folder(id));
         for (name, tree_id) in &self.trees {
             if unless_of_others(name, self.repo.find_entry(*tree_id, path.as_str().into()))?.is_some() {
-                return Ok(Some(Self { trees: vec![(name.clone(), *tree_id)], ..Self::at(self.repo, *tree_id) }));
+                return Ok(Some(self.alone(name, *tree_id)));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the log `name` alone.
+    pub(super) fn alone(&self, name: &str, tree_id: ObjectId) -> Self {
+        Self { trees: vec![(name.to_owned(), tree_id)], ..Self::at(self.repo, tree_id) }
     }
 
     /// Returns true if a log that was fetched is among these.
@@ -264,6 +269,22 @@ impl<'r> Log<'r> {
             }
         }
         Ok(links.into_values().collect())
+    }
+
+    /// Returns the link of the record `id` to `commit`; none if there is none, or if it is damaged in a log that was fetched.
+    pub(super) fn link(&self, id: &RecordId, commit: ObjectId) -> Result<Option<Link>> {
+        let path = format!("{}/links/{commit}", folder(id));
+        for (name, tree_id) in &self.trees {
+            let entry = unless_of_others(name, self.repo.find_entry(*tree_id, path.as_str().into()))?;
+            let Some((0o100_644, blob_id)) = entry else { continue };
+            let read = self.repo.read_blob(blob_id).and_then(|text| {
+                Link::from_toml(*id, commit, &text).map_err(|why| damaged(name, &path, &why)).map(Some)
+            });
+            if let Some(link) = unless_of_others(name, read)? {
+                return Ok(Some(link));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the ids of all records, sorted.

@@ -25,7 +25,7 @@ use crate::{
     },
     model::{
         log_place::{Place, piece},
-        record::{How, JOINED, Link, RecordId},
+        record::{JOINED, Link, RecordId},
     },
 };
 
@@ -211,18 +211,27 @@ impl Join<'_, '_> {
             return self.objects.add(ObjectKind::Blob, text.as_bytes());
         }
         // Two clones have found in different ways how a commit came to its record: the one that comes first in the list says more.
-        let rank = |id: ObjectId| -> Result<(Option<How>, ObjectId)> {
-            let any = (RecordId::of_commit(id), id);
-            let link = Link::from_toml(any.0, any.1, &self.repo.read_blob(id)?).ok();
-            Ok((link.map(|link| link.how), id))
+        let read = |id: ObjectId| -> Result<Option<Link>> {
+            Ok(Link::from_toml(RecordId::of_commit(id), id, &self.repo.read_blob(id)?).ok())
         };
-        let (one, other) = (rank(one)?, rank(other)?);
-        let first = match (one.0.is_some(), other.0.is_some()) {
-            (true, false) => one,
-            (false, true) => other,
-            _ => one.min(other),
+        let (mut first, mut second) = match (read(one)?, read(other)?) {
+            (Some(one), Some(other)) => (one, other),
+            (Some(_), None) => return Ok(one),
+            (None, Some(_)) => return Ok(other),
+            (None, None) => return Ok(one.min(other)),
         };
-        Ok(first.1)
+        let rank = |link: &Link| (link.how, link.from, link.commit);
+        if rank(&second) < rank(&first) {
+            std::mem::swap(&mut first, &mut second);
+        }
+        if first.only == second.only {
+            return Ok(first.commit);
+        }
+        // The commit has the work of all files that either says.
+        let is_of_all = first.only.is_empty() || second.only.is_empty();
+        let only: BTreeSet<BString> = first.only.drain(..).chain(second.only).collect();
+        let only = if is_of_all { Vec::new() } else { only.into_iter().collect() };
+        self.objects.add(ObjectKind::Blob, Link { only, ..first }.to_toml().as_bytes())
     }
 
     fn record(&mut self, ours: Vec<TreeEntry>, theirs: Vec<TreeEntry>) -> Result<Vec<TreeEntry>> {

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{append, held, links_of};
+use super::{append, held, limited, links_of};
 use crate::{
     error::Result,
-    git::Repo,
+    git::{Repo, stamp::Stamp},
     model::{
         reconcile::Rewrite,
         record::{How, Link, RecordId},
@@ -26,9 +25,6 @@ const MOST_COMMITS: usize = 200;
 
 /// How many times we compare a record with a commit: either may be large.
 const MOST_COMPARED: usize = 200;
-
-/// Who wrote a commit and when, and its subject: all of this survives a rebase.
-type Stamp = (BString, BString, i64, BString);
 
 /// Links the new commits of `rewrite` that are linked to no records yet to the records of those that they replace.
 ///
@@ -80,7 +76,12 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
                 compared += 1;
                 let least = if rewrite.onto.is_some() { Least::Any } else { Least::Half };
                 if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, least)? {
-                    links.push(Link { record: *id, commit: *commit, from: Some(*old), how: How::Squash });
+                    let from = Some(*old);
+                    links.extend(limited(
+                        &log,
+                        *old,
+                        Link { record: *id, commit: *commit, from, how: How::Squash, only: Vec::new() },
+                    )?);
                 }
             }
         }
@@ -128,12 +129,7 @@ fn pairs(
 fn by_stamp(repo: &Repo, commits: impl Iterator<Item = ObjectId>) -> Result<BTreeMap<Stamp, Vec<ObjectId>>> {
     let mut found: BTreeMap<Stamp, Vec<ObjectId>> = BTreeMap::new();
     for commit in commits {
-        let stamp = repo.with_commit(commit, |commit| {
-            let author = commit.author().ok()?;
-            let subject = commit.message.lines().next().unwrap_or_default();
-            Some((author.name.to_owned(), author.email.to_owned(), author.seconds(), subject.into()))
-        })?;
-        if let Some(stamp) = stamp {
+        if let Some(stamp) = repo.stamp(commit)? {
             found.entry(stamp).or_default().push(commit);
         }
     }

@@ -26,8 +26,8 @@ use crate::{
         chain::{
             Author, Hold, Request, SaveBelow, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names,
             changes, is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
-            milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
-            stashed::look_at_stashed, store_cache, take, write_again,
+            look_at_put_back, milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged,
+            scope_of_staged, stashed::look_at_stashed, store_cache, take, write_again,
         },
         moved::{self, OpenCall, moved_lines},
         named, stats,
@@ -300,6 +300,7 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             look_at_all(worktree, shadow)
         }
         (Scope::Stashed(stash), _) => look_at_stashed(worktree, *stash, shadow),
+        (Scope::PutBack(changes), _) => look_at_put_back(repo, changes, shadow),
         (Scope::All | Scope::Staged(_), _) | (Scope::OwnSteps(_), None) => look_at_all(worktree, shadow),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn take_up_returned<'w>(
 ) -> Result<(NewObjects<'w>, Option<Written<'w>>, Vec<String>)> {
     let repo = &worktree.repo;
     let is_of_worktree = request.author == Author::Infer && origin.session.is_none() && !shadow.sets_aside;
-    if !is_of_worktree || matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_)) {
+    if !is_of_worktree || matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_) | Scope::PutBack(_)) {
         return Ok((objects, None, Vec::new()));
     }
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;

@@ -28,7 +28,7 @@ pub(super) fn split(
     origin: &Origin,
     (shadow, seen, objects): (&Shadow, &Seen, &NewObjects<'_>),
 ) -> Result<Option<Split>> {
-    let is_of_worktree = !matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_));
+    let is_of_worktree = !matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_) | Scope::PutBack(_));
     if origin.contributor != Contributor::Human
         || !is_of_worktree
         || request.is_lost_saved

@@ -4,8 +4,10 @@ mod amend;
 mod copies;
 mod forms;
 mod hooks;
+mod parts;
 mod places;
 mod rebase;
+mod thrown;
 mod undone;
 mod unreported;
 

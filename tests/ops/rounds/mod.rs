@@ -18,6 +18,7 @@ mod mirrors;
 mod previous;
 mod pruned_copies;
 mod races;
+mod same_text;
 mod starts;
 mod unreported;
 mod workspaces;

@@ -15,7 +15,7 @@ use super::{everything, folder, said, text};
 use crate::support::{World, program};
 
 /// Runs a race with `more` words, and returns what it prints, and its exit status.
-fn race(world: &World, more: &[&str]) -> (Value, Option<i32>) {
+pub(super) fn race(world: &World, more: &[&str]) -> (Value, Option<i32>) {
     let output = world.checkpoint(&[&["round", "race", "--json"], more].concat());
     let printed = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
     (printed, output.status.code())
@@ -323,7 +323,7 @@ fn what_went_with_a_worktree_is_said() {
 }
 
 /// Returns who wrote each line of `file` in `branch`: the kind, and the session.
-fn authors(world: &World, branch: &Value, file: &str) -> Vec<(String, String)> {
+pub(super) fn authors(world: &World, branch: &Value, file: &str) -> Vec<(String, String)> {
     let blamed = world.json(&["blame", "--json", "--rev", branch.as_str().expect("it has one"), file]);
     let each = |lines: &Value| {
         let word = |key: &str| lines[key].as_str().unwrap_or_default().to_owned();

@@ -110,14 +110,15 @@ fn body() -> impl Strategy<Value = Body> {
 #[derive(Clone, Debug)]
 struct Log {
     bodies: Vec<(usize, Body)>,
-    links: Vec<(usize, usize, How)>,
+    links: Vec<(usize, usize, How, Vec<&'static str>)>,
     lines: Vec<(usize, Vec<usize>)>,
 }
 
 fn log() -> impl Strategy<Value = Log> {
     let how = prop::sample::select(vec![How::Commit, How::Rebase, How::Relink]);
+    let only = prop::sample::subsequence(vec!["a", "b", "c"], 0..=3);
     let bodies = prop::collection::vec((0..3_usize, body()), 0..4);
-    let links = prop::collection::vec((0..3_usize, 0..2_usize, how), 0..4);
+    let links = prop::collection::vec((0..3_usize, 0..2_usize, how, only), 0..4);
     let lines = prop::collection::vec((0..3_usize, prop::collection::vec(0..4_usize, 1..4)), 0..3);
     (bodies, links, lines).prop_map(|(bodies, links, lines)| Log { bodies, links, lines })
 }
@@ -129,9 +130,10 @@ impl Log {
         for (at, body) in bodies {
             body.add_to(repo, record_id(at), &mut files);
         }
-        for (at, commit, how) in &self.links {
+        for (at, commit, how, only) in &self.links {
             let id = record_id(*at);
-            let link = Link { record: id, commit: number(repo, *commit), from: None, how: *how };
+            let only = only.iter().map(|path| (*path).into()).collect();
+            let link = Link { record: id, commit: number(repo, *commit), from: None, how: *how, only };
             let path = format!("{}/{}/links/{}", &id.as_str()[..2], &id.as_str()[2..], link.commit);
             files.insert(path, link.to_toml().into_bytes());
         }

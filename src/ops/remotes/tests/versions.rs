@@ -31,7 +31,7 @@ fn empty_versions_do_not_depend_on_the_order_of_joins() {
     for name in [empty.to_string().as_str(), "others", &id.as_str()[2..], &id.as_str()[..2]] {
         with_empty = add_tree(&repo, vec![TreeEntry::directory(name, with_empty)], &mut objects).expect("written");
     }
-    let link = Link { record: id, commit: number(&repo, 1), from: None, how: How::Commit };
+    let link = Link { record: id, commit: number(&repo, 1), from: None, how: How::Commit, only: Vec::new() };
     let path = format!("{}/{}/links/{}", &id.as_str()[..2], &id.as_str()[2..], link.commit);
     let links = tree(&repo, &BTreeMap::from([(path, link.to_toml().into_bytes())]), &mut objects);
     let logs = [with_empty, links, with_record(&repo, &FIRST, &mut objects)];
