@@ -118,7 +118,7 @@ mod said;
 mod same_content;
 mod scan;
 pub(crate) mod seed;
-mod seen_by_git;
+pub(crate) mod seen_by_git;
 mod seen_head;
 mod senseless_refs;
 mod sent_objects;

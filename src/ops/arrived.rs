@@ -63,7 +63,7 @@ pub(crate) fn links_of_arrived(
         context.check_interrupt()?;
         for (record, _) in search.of(commit)? {
             let from = log.find(&record).ok().flatten().map(|record| record.commit);
-            links.push(Link { record, commit: commit.id, from, how: How::Relink });
+            links.push(Link { record, commit: commit.id, from, how: How::Relink, only: Vec::new() });
         }
     }
     Ok(links)

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{Repo, seen_by_git::SeenByGit},
     model::{
         change::{Change, Leaf, Mode},
         record::{Parts, RecordId},
@@ -125,8 +125,10 @@ pub(super) fn by_file(
     let (of_all, shown): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| evidence(&found.id).is_of_all());
     certain.extend(of_all.iter().map(|found| found.id));
     let head_tree_id = head_tree(repo, head)?;
+    let others: Vec<BString> = shown.iter().flat_map(|found| found.others.iter().cloned()).collect();
+    let seen = repo.seen_by_git(&others)?;
     let shown: Vec<_> =
-        shown.into_iter().map(|found| with_brought(repo, head_tree_id, found)).collect::<Result<_>>()?;
+        shown.into_iter().map(|found| with_brought(repo, head_tree_id, &seen, found)).collect::<Result<_>>()?;
     let known = Known::read(repo, head, changes, &of_all, &shown)?;
     for FoundAt { id, mut files, mut others } in shown {
         let known = known.files(repo, &id, changes, &files)?;
@@ -143,12 +145,16 @@ pub(super) fn by_file(
     Ok((certain, parts))
 }
 
-/// Returns `found` with those of its other files that git's index has as the record left them, and HEAD, which has the tree
+/// Returns `found` with those of its other files that git's index, as `seen`, has as the record left them, and HEAD, which has the tree
 /// `head_tree_id`, has not: git has brought them, too, and each line may have been edited since.
-fn with_brought(repo: &Repo, head_tree_id: ObjectId, mut found: FoundAt) -> Result<FoundAt> {
+fn with_brought(
+    repo: &Repo,
+    head_tree_id: ObjectId,
+    seen: &BTreeMap<&BString, SeenByGit>,
+    mut found: FoundAt,
+) -> Result<FoundAt> {
     // A damaged record is no reason to refuse a commit.
     let record = if found.others.is_empty() { None } else { evidence::find(repo, &found.id).ok().flatten() };
-    let seen = repo.seen_by_git(&found.others)?;
     let mut brought = BTreeSet::new();
     for file in record.into_iter().flat_map(|record| record.files) {
         let is_seen = seen.get(&file.path).is_some_and(|seen| Some(seen.leaf.id) == file.after);

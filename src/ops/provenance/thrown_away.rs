@@ -37,18 +37,26 @@ pub(super) fn parts_left(
     is_by_git: impl Fn(&RecordId) -> bool,
 ) -> Result<Parts> {
     let (head_tree_id, mut left) = (head_tree(repo, head)?, BTreeMap::new());
+    let mut records: Vec<(RecordId, Vec<BString>)> = Vec::new();
     for id in ids {
         // A damaged record is no reason to refuse a commit.
         let Some(record) = evidence::find(repo, &id).ok().flatten() else { continue };
-        let paths: Vec<BString> = record.files.into_iter().map(|file| file.path).collect();
-        let leaves = place.leaves(repo, &paths)?;
-        let mut put_back = BTreeSet::new();
-        for (path, seen) in repo.seen_by_git(paths.iter().filter(|_| is_by_git(&id)))? {
-            let head = repo.find_leaf(head_tree_id, path.as_bstr())?;
-            if head == Some(seen.leaf) && leaves.get(path).copied().flatten().is_some_and(|now| now != seen.leaf) {
-                put_back.insert(path.clone());
-            }
+        records.push((id, record.files.into_iter().map(|file| file.path).collect()));
+    }
+    // The index, which may be large, is read once for all records.
+    let by_git = || records.iter().filter(|(id, _)| is_by_git(id)).flat_map(|(_, paths)| paths);
+    let seen = repo.seen_by_git(by_git())?;
+    let leaves = place.leaves(repo, &seen.keys().map(|path| (*path).clone()).collect::<Vec<_>>())?;
+    let mut put_back = BTreeSet::new();
+    for (path, seen) in &seen {
+        let head = repo.find_leaf(head_tree_id, path.as_bstr())?;
+        if head == Some(seen.leaf) && leaves.get(*path).copied().flatten().is_some_and(|now| now != seen.leaf) {
+            put_back.insert((*path).clone());
         }
+    }
+    for (id, paths) in records.iter().cloned() {
+        let is_put_back = |path: &&BString| is_by_git(&id) && put_back.contains(*path);
+        let put_back = paths.iter().filter(is_put_back).cloned().collect();
         left.insert(id, (paths, put_back));
     }
     // The work may have come back by other means. Then the file shows it.
