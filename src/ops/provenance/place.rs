@@ -128,10 +128,11 @@ pub(super) fn found_at(
             continue;
         }
         let (mut files, mut others) = work.split(repo, head_tree_id, names, least.min(Least::Any))?;
-        if !others.is_empty() {
+        // The place may have a file as HEAD has it, and its lines in another one.
+        if files.is_empty() || !others.is_empty() {
             let moved = work.moved(repo, head_tree_id, (gained(), &moved_to), least.min(Least::Any))?;
-            let (of_moved, rest) = others.into_iter().partition(|path| moved.contains(path));
-            (files, others) = ([files, of_moved].concat(), rest);
+            others.retain(|path| !moved.contains(path));
+            files.extend(moved.into_iter().filter(|path| !files.contains(path)).collect::<Vec<_>>());
         }
         found.push(FoundAt { id: work.id, files, others });
     }
