@@ -173,6 +173,12 @@ fn print(sent: &Sent, call: &mut Call) -> Result<()> {
         call.out.note(&format!("'{remote}' says: {}", printable(line)))?;
     }
     fetch::damaged(&sent.damaged, call);
+    if sent.incomplete_commits > 0 {
+        call.out.warning(&format!(
+            "others may not know who wrote the lines of {}: git has rewritten them, and what they were before is not here, or cannot be read",
+            phrase::count(sent.incomplete_commits, "commit")
+        ));
+    }
     let (mut records, mut others) = (0, BTreeSet::new());
     for it in &sent.refs {
         let is_history = it.name == refname::HISTORY;

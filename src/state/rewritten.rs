@@ -1,5 +1,6 @@
 //! `<common-dir>/checkpoint/rewritten`: which commits that git has rewritten were looked at, so that each is looked at once. The first
-//! line is the id of the log's last commit then; each other line is the id of a commit to which no branch led.
+//! line is the id of the log's last commit then; each other line is the id of a commit to which no branch led, or of
+//! which not all was here.
 //!
 //! If it is lost, all are looked at again.
 
@@ -21,7 +22,7 @@ const LONGEST: u64 = 16 << 20;
 pub(crate) struct Rewritten {
     /// The last commit of the log; none: nothing was looked at.
     pub(crate) log: Option<ObjectId>,
-    /// Commits that no branch led to.
+    /// Commits that no branch led to, or of which not all was here.
     pub(crate) waiting: BTreeSet<ObjectId>,
 }
 

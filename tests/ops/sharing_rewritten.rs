@@ -212,3 +212,64 @@ fn what_others_say_is_not_sent_as_our_own() {
     assert_eq!((whole(&team), owners(&team, "ana", "am")), (1, expected));
     assert_eq!(sh(&team, "ana", &format!("git grep -l s9 {HISTORY} || :")), "");
 }
+
+/// What was fetched may be for the remote alone that it came from.
+#[test]
+fn what_was_fetched_is_not_sent_to_another_remote() {
+    let team = team();
+    sh(&team, "ben", &format!("{TURN}git switch -qc tp; turn sBEN g one; commit 'ben g'; git push -q origin tp"));
+    team.done("ben", &["push"]);
+    sh(&team, "ana", "git fetch -q; git init -q --bare ../public.git; git remote add public ../public.git");
+    team.done("ana", &["fetch", "origin"]);
+    team.done("ana", &["remote", "approve", "public", "--yes"]);
+    let squash = "git switch -qc tp origin/tp; turn s1 h two; commit 'ana h'; mine g mine; commit 'ana g'
+        git switch -q -; git merge -q --squash tp >../log; git commit -qm squashed";
+    sh(&team, "ana", &format!("{TURN}{squash}"));
+    team.done("ana", &["push", "public"]);
+    assert_eq!(sh(&team, "public.git", &format!("git grep -l sBEN {HISTORY} || :")), "");
+    assert_eq!(whole(&team), 0);
+    // Here, nothing is lost.
+    assert!(owners(&team, "ana", "g")[..3].iter().all(|owner| owner.starts_with("agent sBEN")));
+}
+
+/// The content before an amend may be away for a while, as that of a partial clone without its server.
+#[test]
+fn a_commit_that_could_not_be_completed_is_looked_at_again() {
+    let team = team();
+    sh(
+        &team,
+        "ana",
+        &format!("{TURN}turn s1 am one; commit first; git rev-parse HEAD:am >../id; sed -i 2d am; mine am mine"),
+    );
+    sh(&team, "ana", "git commit -qa --amend --no-edit");
+    let expected = owners(&team, "ana", "am");
+    let object = "f=.git/objects/$(sed 's#^..#&/#' ../id)";
+    sh(&team, "ana", &format!("{object}; mv $f ../object; git push -q origin HEAD:main"));
+    let said = described(&team.run("ana", &["push"]));
+    assert!(said.contains("who wrote the lines of 1 commit:"), "{said}");
+    let sent = json(&team.run("ana", &["push", "--json"]));
+    assert_eq!((&sent["incomplete_commits"], whole(&team)), (&1.into(), 0), "{sent}");
+    sh(&team, "ana", &format!("{object}; mv ../object $f"));
+    let sent = json(&team.run("ana", &["push", "--json"]));
+    assert_eq!((&sent["incomplete_commits"], whole(&team)), (&0.into(), 1), "{sent}");
+    share(&team);
+    assert_eq!(owners(&team, "ben", "am"), expected);
+}
+
+#[test]
+fn nothing_is_said_to_be_unknown_if_no_line_is() {
+    let team = team();
+    sh(&team, "ana", &format!("{TURN}{AMEND}"));
+    share(&team);
+    sh(
+        &team,
+        "ben",
+        "git switch -qc rel HEAD~1; git commit -q --allow-empty -m other; git cherry-pick origin/main >../log",
+    );
+    let found = json(&team.run("ben", &["attribution", "--json"]));
+    assert_eq!((&found["summary"]["unknown"], found["lacking_records"].to_string()), (&0.into(), "[]".to_owned()));
+    for arguments in [&["explain", "HEAD"][..], &["ci", "check", "HEAD~1..HEAD"]] {
+        let said = described(&team.run("ben", arguments));
+        assert!(!said.contains("is not here"), "{arguments:?}: {said}");
+    }
+}

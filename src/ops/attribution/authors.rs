@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 
 use crate::model::{
-    attribution::{Author, AuthorId, FileOwnership, Owner, Span, text::Attribution},
+    attribution::{
+        Author, AuthorId, FileOwnership, Owner, Span,
+        combine::{Beside, owner},
+        text::Attribution,
+    },
     contributor::Contributor,
 };
 
@@ -63,4 +67,10 @@ fn renumbered(file: FileOwnership, place: impl Fn(AuthorId) -> AuthorId) -> File
         removed: file.removed.into_iter().map(|(author, count)| (place(author), count)).collect(),
         ..file
     }
+}
+
+/// Returns true if none of `views` names the owner of `line`.
+pub(super) fn is_in_none(views: &[Vec<Span>], line: usize) -> bool {
+    let none = Owner::Author(CARRIER);
+    owner(views, line, Beside { carrier: CARRIER, author: CARRIER, unclaimed: none, keeps_base: true }) == none
 }

@@ -106,10 +106,10 @@ impl<'r> Reader<'r> {
         Ok(Self { unseen: unseen_commits(context)?, ..Self::of_repo(&context.repo)? })
     }
 
-    /// Returns a reader that finds the records of a commit by its trailers and by the links of our own log.
-    pub(crate) fn of_own_links(repo: &'r Repo) -> Result<Self> {
+    /// Returns a reader that knows only the records and links of our own log, not what others say about our commits.
+    pub(crate) fn of_own_log(repo: &'r Repo) -> Result<Self> {
         let reader = Self::of_repo(repo)?;
-        Ok(Self { records: reader.records.with_own_links()?, ..reader })
+        Ok(Self { records: reader.records.of_own_log()?, ..reader })
     }
 
     pub(super) fn of_repo(repo: &'r Repo) -> Result<Self> {

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    authors::CARRIER,
+    authors::{CARRIER, is_in_none},
     commit::Reader,
     known::{Known, Otherwise},
     recorded::Recorded,
@@ -172,11 +172,11 @@ impl Reader<'_> {
         otherwise: Otherwise,
     ) -> Result<(Vec<Vec<Span>>, Beside)> {
         let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
-        let mut base = HashSet::new();
+        let (mut base, mut lost) = (HashSet::new(), Vec::new());
         let human = self.authors.plain(Contributor::Human);
         for view in views {
             let Some(mut spans) = self.carried(commit, view, change, text)? else {
-                self.lacking.insert(view.record.id);
+                lost.push(view.record.id);
                 continue;
             };
             let mut is_blind = !otherwise.is_complete;
@@ -193,19 +193,19 @@ impl Reader<'_> {
             }
             carried.push(spans);
         }
-        let is_lost = carried.len() < views.len();
         // The author of lines that cannot be compared with a record is unknown.
-        let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
+        let author = if !lost.is_empty() { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
         self.add_moved_on(commit, change, text, (records, &base), &mut carried)?;
         if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
             if self.is_of_steps(commit, records)? && self.may_have_moves(commit, records)? {
-                let none = Owner::Author(CARRIER);
-                let beside = Beside { carrier: CARRIER, author: CARRIER, unclaimed: none, keeps_base: true };
-                let moved = self.moved_in_steps(commit, change, text, |line| owner(&carried, line, beside) == none)?;
+                let moved = self.moved_in_steps(commit, change, text, |line| is_in_none(&carried, line))?;
                 carried.push(moved);
             }
             carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
+        }
+        if !lost.is_empty() && text.added().into_iter().flatten().any(|line| is_in_none(&carried, line)) {
+            self.lacking.extend(lost);
         }
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
     }

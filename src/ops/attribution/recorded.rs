@@ -93,8 +93,6 @@ pub(super) struct Found {
 pub(super) struct Records<'r> {
     repo: &'r Repo,
     log: Option<Log<'r>>,
-    /// The log whose links count; none: those of all logs.
-    own_links: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
     links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// Records that count for a commit beside those that it names and that are linked to it.
@@ -113,17 +111,12 @@ impl<'r> Records<'r> {
         };
         let is_lost = !troubles.is_empty();
         let (known, links, added) = Default::default();
-        Ok(Self { repo, log, own_links: None, known, links, added, is_lost, troubles })
+        Ok(Self { repo, log, known, links, added, is_lost, troubles })
     }
 
-    /// Lets only the links of our own log count, not what others say about our commits. Their trailers count all the same.
-    pub(super) fn with_own_links(self) -> Result<Self> {
-        Ok(Self { own_links: Log::own(self.repo)?, ..self })
-    }
-
-    /// Returns the log whose links count.
-    fn linking(&self) -> Option<&Log<'r>> {
-        self.own_links.as_ref().or(self.log.as_ref())
+    /// Lets only our own log count.
+    pub(super) fn of_own_log(self) -> Result<Self> {
+        Ok(Self { log: Log::own(self.repo)?, ..self })
     }
 
     /// Returns true if there are records, and none of them can be read.
@@ -137,7 +130,7 @@ impl<'r> Records<'r> {
         let added = self.added.get(&commit).into_iter().flatten();
         ids.extend(added.filter(|id| !ids.contains(id)).copied().collect::<Vec<_>>());
         let (mut is_linked, mut is_doubtful) = (false, self.is_lost);
-        match self.linking().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
+        match self.log.as_ref().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
             Ok(None) => {}
             Ok(Some((linked, same))) => {
                 is_linked = !linked.is_empty();
@@ -215,7 +208,7 @@ impl<'r> Records<'r> {
         if let Some(links) = self.links.get(&id) {
             return Ok(links.clone());
         }
-        let links = Rc::new(self.linking().map_or(Ok(Vec::new()), |log| log.links(&id))?);
+        let links = Rc::new(self.log.as_ref().map_or(Ok(Vec::new()), |log| log.links(&id))?);
         self.links.insert(id, links.clone());
         Ok(links)
     }

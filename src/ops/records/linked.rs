@@ -26,11 +26,11 @@ impl Log<'_> {
         Ok(found)
     }
 
-    /// Returns how the record `id` is linked to `commit`; none if it is not.
+    /// Returns how the record `id` is linked to `commit` in our own log, which this has to be; none if it is not.
     ///
     /// # Errors
     /// If the link is damaged.
-    pub(crate) fn link(&self, id: &RecordId, commit: ObjectId) -> Result<Option<Link>> {
+    pub(crate) fn own_link(&self, id: &RecordId, commit: ObjectId) -> Result<Option<Link>> {
         let path = format!("{}/links/{commit}", folder(id));
         let Some(text) = self.read(&path)? else { return Ok(None) };
         Link::from_toml(*id, commit, &text).map(Some).map_err(|why| self.damaged(&path, &why))

@@ -54,6 +54,8 @@ pub(crate) struct Sent {
     pub(crate) said: Vec<String>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
+    /// How many commits that git has rewritten lack a record for others, because not all that it takes is here.
+    pub(crate) incomplete_commits: usize,
 }
 
 /// A log.
@@ -92,9 +94,7 @@ const REFUSALS: u32 = 2;
 pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     let remote = to_send_to(context, options.remote.as_deref())?;
     let repo = &context.repo;
-    if !options.dry_run {
-        complete_rewritten(context)?;
-    }
+    let incomplete_commits = if options.dry_run { 0 } else { complete_rewritten(context)? };
     let tips = own_tips(repo, options.transcripts)?;
     let mut sent = Sent {
         version: 1,
@@ -104,6 +104,7 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
         refs: Vec::new(),
         said: Vec::new(),
         damaged: Vec::new(),
+        incomplete_commits,
     };
     if !options.dry_run {
         sent.damaged = set_damaged_aside(repo, &remote.name)?;
