@@ -56,7 +56,7 @@ pub(super) fn parts_left(
     }
     for (id, paths) in records.iter().cloned() {
         let is_put_back = |path: &&BString| is_by_git(&id) && put_back.contains(*path);
-        let put_back = paths.iter().filter(is_put_back).cloned().collect();
+        let put_back: BTreeSet<BString> = paths.iter().filter(is_put_back).cloned().collect();
         left.insert(id, (paths, put_back));
     }
     // The work may have come back by other means. Then the file shows it.
