@@ -35,6 +35,12 @@ pub struct NotOffered {
 }
 
 impl ChosenHunks {
+    /// Returns the choice of what leads from the tree `from`, the files as they are now, to the tree `to`: both have the files only that
+    /// are chosen from. `target` is the commit whose lines `to` has beside those of `from`.
+    pub(crate) fn of(target: ObjectId, from: ObjectId, to: ObjectId) -> Self {
+        Self { target, from, to, is_asked: true, not_offered: Vec::new() }
+    }
+
     /// Returns true if no hunk was chosen.
     pub fn is_nothing(&self) -> bool {
         self.from == self.to

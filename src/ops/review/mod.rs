@@ -1,0 +1,164 @@
+//! `review`: a person decides hunk by hunk what of an agent's work stays.
+
+mod decide;
+mod hunks;
+mod reject;
+mod store;
+
+use std::collections::BTreeSet;
+
+use bstr::BString;
+use gix::ObjectId;
+use serde::Serialize;
+
+pub(crate) use self::{
+    decide::{Choice, Decided, decide},
+    hunks::{File, Hunk, Item, What},
+};
+use super::{
+    Context,
+    attribution::{self, Who},
+    lookup, session_info, sessions,
+};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::{
+        review::State,
+        selector::{Selector, TurnName},
+    },
+};
+
+/// What is looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Scope {
+    /// The session whose work it is; none: all that is not committed.
+    pub(crate) session: Option<String>,
+    /// The turn of the session.
+    pub(crate) turn: Option<u32>,
+}
+
+impl Scope {
+    /// Returns what `name` names: a session, a turn of one, or without a name all that is not committed.
+    ///
+    /// # Errors
+    /// If there is no such session.
+    pub(crate) fn find(context: &Context, name: Option<&str>) -> Result<Self> {
+        let Some(text) = name else { return Ok(Self { session: None, turn: None }) };
+        let turn = match Selector::parse(text) {
+            Some(Selector::Turn(TurnName { session, turn, is_before: false })) => Some((session, turn)),
+            _ => None,
+        };
+        // An id may have an `@`.
+        let (named, turn) = match turn {
+            Some((session, turn)) if session_info::find(context, text)?.is_none() => (session, Some(turn)),
+            _ => (text.to_owned(), None),
+        };
+        match session_info::find(context, &named)? {
+            Some(session) => Ok(Self { session: Some(session), turn }),
+            None => Err(Error::user(format!("no session matches '{named}'"))
+                .with_hint("'git checkpoint session list' lists the sessions")),
+        }
+    }
+
+    /// Returns true if lines of `who` belong to it.
+    fn has(&self, who: &Who) -> bool {
+        let is_of_turn = self.turn.is_none_or(|turn| who.turn.is_none_or(|of| of == turn));
+        self.session.as_ref().is_none_or(|session| who.session.as_ref() == Some(session) && is_of_turn)
+    }
+
+    /// Returns the files that it has changed; none: all may be.
+    fn touched(&self, context: &Context) -> Result<Option<BTreeSet<BString>>> {
+        let Some(session) = &self.session else { return Ok(None) };
+        let Some(turn) = self.turn else {
+            return Ok(Some(sessions::show(context, Some(session))?.session.files.into_iter().collect()));
+        };
+        let tree = |end: &str| -> Result<ObjectId> {
+            context.repo.tree_of_commit(lookup::resolve(context, &format!("{session}@{turn}{end}"))?)
+        };
+        let changes = context.repo.diff_trees(tree("^")?, tree("")?)?;
+        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+    }
+}
+
+/// What there is to decide, and what was decided.
+pub(crate) struct Review {
+    /// What was asked for.
+    pub(crate) scope: Scope,
+    /// The files with hunks, by path.
+    pub(crate) files: Vec<File>,
+    /// The commit that HEAD was at.
+    head: Option<ObjectId>,
+    /// The repository with the files of the worktree in its memory.
+    repo: Repo,
+}
+
+/// How many hunks are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    /// Nothing is decided.
+    pub(crate) open: usize,
+    /// They were rejected, and are there.
+    pub(crate) rejected: usize,
+    /// They are to be changed.
+    pub(crate) commented: usize,
+    /// They stay.
+    pub(crate) accepted: usize,
+}
+
+impl Counts {
+    /// Returns how many are in one of these `states`.
+    pub(crate) fn of(states: impl IntoIterator<Item = State>) -> Self {
+        let mut counts = Self::default();
+        for state in states {
+            *match state {
+                State::Open => &mut counts.open,
+                State::Rejected => &mut counts.rejected,
+                State::Commented => &mut counts.commented,
+                State::Accepted => &mut counts.accepted,
+            } += 1;
+        }
+        counts
+    }
+}
+
+impl Review {
+    /// Returns all hunks, with the numbers of their files.
+    pub(crate) fn hunks(&self) -> impl Iterator<Item = (usize, &Hunk)> {
+        self.files.iter().enumerate().flat_map(|(at, file)| file.hunks.iter().map(move |hunk| (at, hunk)))
+    }
+
+    /// Returns how many hunks are in which state.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts::of(self.hunks().map(|(at, hunk)| self.files[at].state(hunk)))
+    }
+}
+
+/// Returns the hunks of what is not committed in the files that `pathspecs` select, as far as `scope` has them, with what was decided
+/// about them.
+///
+/// # Errors
+/// If they cannot be read; [`Kind::Refused`](crate::error::Kind::Refused) while git merges.
+pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Result<Review> {
+    if context.repo.is_merging() {
+        return Err(Error::refused("a merge is not committed yet: what it brings is not work to be reviewed")
+            .with_hint("commit the merge, or take it back by 'git merge --abort'"));
+    }
+    let touched = scope.touched(context)?;
+    let changed = attribution::changed(context, pathspecs)?;
+    let decided = store::Reader::new(&context.repo)?;
+    let mut files = Vec::new();
+    for file in changed.files {
+        context.check_interrupt()?;
+        let may_be_its = touched.as_ref().is_none_or(|touched| touched.contains(&file.change.path));
+        let mut file = File::of(file);
+        file.decide(&decided.of(&file.change)?);
+        file.limit(&|item: &Item| {
+            if item.owners.is_empty() { may_be_its } else { item.owners.iter().any(|who| scope.has(who)) }
+        });
+        if !file.hunks.is_empty() {
+            files.push(file);
+        }
+    }
+    Ok(Review { scope, files, head: changed.head, repo: changed.repo })
+}

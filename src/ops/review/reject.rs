@@ -1,0 +1,95 @@
+//! Takes rejected pieces out of the worktree: a restore of the lines of HEAD in their place, and of nothing else.
+
+use bstr::BString;
+use gix::objs::Kind as ObjectKind;
+
+use super::{
+    super::{
+        Context,
+        chain::commit::base_commit,
+        restore::{ChosenHunks, RestoreOptions, Restored, restore},
+    },
+    Review,
+    hunks::{File, What},
+};
+use crate::{
+    error::Result,
+    git::{
+        edit_tree::{Edit, edit_tree},
+        new_objects::{NewObjects, Target},
+    },
+    model::{
+        change::{Leaf, Mode},
+        operation::RESTORE,
+        refname::Base,
+        review::reverted,
+    },
+};
+
+/// Takes the pieces `rejected` out of the worktree: each is a file of `review` and the numbers of pieces of it.
+///
+/// # Errors
+/// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
+pub(super) fn take_out(context: &Context, review: &Review, rejected: &[(usize, Vec<usize>)]) -> Result<Restored> {
+    let repo = &context.repo;
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let (mut from, mut to): (Vec<(BString, Edit)>, Vec<(BString, Edit)>) = (Vec::new(), Vec::new());
+    for (file, items) in rejected {
+        let file = &review.files[*file];
+        // Only what is stored can be read later; no checkpoint may have it yet.
+        if let Some(now) = file.change.after {
+            if now.mode != Mode::Gitlink {
+                objects.add(ObjectKind::Blob, &review.repo.read_blob(now.id)?)?;
+            }
+            from.push((file.change.path.clone(), Some((now.id, now.mode))));
+        }
+        let (path, leaf) = without(file, items, &mut objects)?;
+        to.extend(leaf.map(|leaf| (path, Some((leaf.id, leaf.mode)))));
+    }
+    let nothing = repo.empty_tree_id();
+    if from.is_empty() || to.is_empty() {
+        objects.add(ObjectKind::Tree, b"")?;
+    }
+    let (from, to) = (edit_tree(nothing, &from, &mut objects)?, edit_tree(nothing, &to, &mut objects)?);
+    let target = base_commit(Base::of_head(review.head), &mut objects)?;
+    let written = objects.write()?;
+    let chosen = ChosenHunks::of(target, from, to);
+    let options = RestoreOptions { all: true, chosen: Some(chosen), ..RestoreOptions::default() };
+    let restored = {
+        // What was decided is an operation of its own.
+        let _way = repo.on_the_way(RESTORE);
+        restore(context, &options)?
+    };
+    written.check_and_release()?;
+    Ok(restored)
+}
+
+/// Returns where `file` is without its pieces `items`, and what it has; none if it is gone.
+fn without(file: &File, items: &[usize], objects: &mut NewObjects<'_>) -> Result<(BString, Option<Leaf>)> {
+    let change = &file.change;
+    let old_path = change.old_path.as_ref().unwrap_or(&change.path);
+    if items.len() == file.items.len() {
+        return Ok((old_path.clone(), change.before));
+    }
+    let is_out = |what: &What| items.iter().any(|at| file.items[*at].what == *what);
+    let path = if is_out(&What::Name) { old_path } else { &change.path };
+    let (Some(before), Some(mut leaf)) = (change.before, change.after) else {
+        // A file that is new or gone is one piece.
+        return Ok((path.clone(), change.after));
+    };
+    if is_out(&What::Content) {
+        leaf = before;
+    }
+    if is_out(&What::Mode) {
+        leaf.mode = before.mode;
+    }
+    let spans = items.iter().filter_map(|at| match &file.items[*at].what {
+        What::Lines(span) => Some(span.clone()),
+        _ => None,
+    });
+    let spans: Vec<_> = spans.collect();
+    if let Some((old, new)) = file.text.as_ref().filter(|_| !spans.is_empty()) {
+        leaf.id = objects.add(ObjectKind::Blob, &reverted(old, new, &spans))?;
+    }
+    Ok((path.clone(), Some(leaf)))
+}
