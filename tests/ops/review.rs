@@ -58,7 +58,8 @@ fn hunks(world: &World, arguments: &[&str]) -> Vec<String> {
     let hunks = files.flat_map(|file| file["hunks"].as_array().expect("hunks").clone());
     let hunk = |hunk: serde_json::Value| {
         let lines = hunk["lines"].as_array().cloned().unwrap_or_default();
-        let added = lines.iter().filter(|line| line["side"] == "added").map(|line| line["text"].as_str().expect("text"));
+        let added =
+            lines.iter().filter(|line| line["side"] == "added").map(|line| line["text"].as_str().expect("text"));
         format!("{} {}", added.collect::<Vec<_>>().join(","), hunk["state"].as_str().expect("a word"))
     };
     hunks.map(hunk).collect()
@@ -88,10 +89,7 @@ fn each_hunk_is_asked_about_and_what_is_rejected_goes() {
     assert!(printed.contains("accepted 2 changes, rejected 1 change, commented on 1 change, left for later 1 change"));
     assert_eq!(state(&world), "five\nforty-five\nfifty-eight\na\nb\n");
     assert_eq!(world.facts(), before, "HEAD, the index and all refs of others stay");
-    assert_eq!(
-        hunks(&world, &[]),
-        ["five accepted", "forty-five commented", "fifty-eight open", "a,b accepted"]
-    );
+    assert_eq!(hunks(&world, &[]), ["five accepted", "forty-five commented", "fifty-eight open", "a,b accepted"]);
     // Only what is open is asked about again.
     let printed = answered(&world, &[], "");
     assert!(printed.contains("(1/1)") && printed.contains("+fifty-eight"), "{printed}");
@@ -266,7 +264,8 @@ fn decisions_of_editors_are_checked() {
 fn what_was_rejected_is_as_in_head(#[case] change: &str) {
     let world = World::with_hooks();
     world.sh("seq 9 >f; printf 'a\\0' >b; ln -s b l; git add -A; git commit -qm base");
-    let all = || world.sh("find . -path ./.git -prune -o -printf '%p %y %m %l\\n' | sort | grep -v '^. d'; cat f b || true");
+    let all =
+        || world.sh("find . -path ./.git -prune -o -printf '%p %y %m %l\\n' | sort | grep -v '^. d'; cat f b || true");
     let clean = all();
     world.sh(change);
     let changed = all();
@@ -330,8 +329,10 @@ fn while_a_turn_is_under_way_nothing_is_taken_out() {
 #[test]
 fn during_a_merge_nothing_is_reviewed() {
     let world = world();
-    world.sh("git add -A; git commit -qm work; git switch -qc side HEAD^; echo x >side; git add side; git commit -qm side
-        git switch -q main; git merge -q --no-commit side 2>/dev/null");
+    world.sh(
+        "git add -A; git commit -qm work; git switch -qc side HEAD^; echo x >side; git add side; git commit -qm side
+        git switch -q main; git merge -q --no-commit side 2>/dev/null",
+    );
     assert_eq!(answer(&world, &[], "y\n").status.code(), Some(1));
 }
 
@@ -360,8 +361,47 @@ fn purge_takes_a_secret_out_of_reasons() {
     assert!(world.sh("git log -p --all --format= refs/checkpoints/reviews").contains("xyzzy-plugh"));
     answered(&world, &[], "y\nq\n");
     world.sh("printf xyzzy-plugh | git checkpoint purge --force --stdin");
-    let all = world.sh("git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)' | while read id type; do
+    let all = world
+        .sh("git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)' | while read id type; do
         test $type != blob || git cat-file blob $id; done");
     assert!(!all.contains("xyzzy-plugh"));
     assert_eq!(hunks(&world, &[])[1], "twenty-five accepted");
+}
+
+#[test]
+fn what_was_accepted_stays_so_in_commits_through_amend_and_rebase() {
+    let world = world();
+    answered(&world, &[], "y\nc\nname it\ny\nq\n");
+    world.sh("git add -A; git commit -qm work");
+    let expected = ["five accepted", "twenty-five commented", "forty-five accepted", "fifty-eight open", "a,b open"];
+    assert_eq!(hunks(&world, &["HEAD"]), expected);
+    assert_eq!(hunks(&world, &[]), [""; 0]);
+    world.sh("echo more >>new; git commit -qa --amend -m 'work, in other words'");
+    assert_eq!(hunks(&world, &["HEAD^.."])[..4], expected[..4]);
+    world.sh("git switch -qc side HEAD^; sed -i -e '1i zero' -e 's/^35$/thirty-five/' f; git commit -qam upstream
+        git switch -q main; git rebase -q side");
+    assert_eq!(hunks(&world, &["side.."])[..4], expected[..4]);
+    assert_eq!(hunks(&world, &["side"]), ["zero open", "thirty-five open"]);
+    // In the order of the commits, each with its own.
+    let printed = answered(&world, &["HEAD~2..", "--", "f"], "");
+    assert!(printed.contains("upstream") && printed.contains("(1/3)"), "{printed}");
+    answered(&world, &["side..", "--", "f"], "y\n");
+    assert_eq!(hunks(&world, &["HEAD"])[3], "fifty-eight accepted");
+}
+
+#[test]
+fn what_is_committed_is_not_taken_out() {
+    let world = world();
+    world.sh("git add -A; git commit -qm work");
+    let shown: serde_json::Value = serde_json::from_str(&world.done(&["review", "--json", "HEAD"])).expect("JSON");
+    let hunk = &shown["files"][0]["hunks"][0];
+    let given = format!(r#"{{"decisions":[{{"id":{},"verdict":"reject"}}]}}"#, hunk["id"]);
+    let all = || world.sh("git for-each-ref; sha256sum f");
+    let before = all();
+    assert_eq!(answer(&world, &["HEAD", "--decide", "-"], &given).status.code(), Some(1));
+    assert_eq!(all(), before);
+    let printed = answered(&world, &["HEAD"], "n\nd\nq\n");
+    assert!(!printed.contains("reject this hunk"), "{printed}");
+    assert_eq!(all(), before);
+    assert_eq!(answer(&world, &["HEAD..nothing"], "").status.code(), Some(128));
 }

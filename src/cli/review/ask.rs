@@ -9,7 +9,6 @@ use crate::{
     model::review::{State, Verdict},
     ops::{
         Context,
-        attribution::Who,
         review::{Choice, Hunk, Review},
     },
 };
@@ -68,11 +67,12 @@ pub(super) fn ask(
     while at < asked.len() {
         let file = asked[at].file;
         if shown != Some(file) {
+            show::print_commit(context, shown.map(|shown: usize| &review.files[shown]), &review.files[file], call)?;
             show::print_names(&review.files[file], call)?;
             shown = Some(file);
         }
         show::print_hunk(&review.files[file], &asked[at].hunk, &sessions, call)?;
-        match ask_one(context, review, &mut asked, at, &sessions, call)? {
+        match ask_one(context, review, &mut asked, at, call)? {
             Next::Again => {}
             Next::Forward(count) => at += count,
             Next::Back => at = at.saturating_sub(1),
@@ -88,50 +88,30 @@ pub(super) fn ask(
 }
 
 /// Asks about the hunk `at`.
-fn ask_one(
-    context: &Context,
-    review: &Review,
-    asked: &mut Vec<Asked>,
-    at: usize,
-    sessions: &[&Who],
-    call: &mut Call,
-) -> Result<Next> {
+fn ask_one(context: &Context, review: &Review, asked: &mut Vec<Asked>, at: usize, call: &mut Call) -> Result<Next> {
     let go_on = || context.check_interrupt();
+    let file = asked[at].file;
     let can_split = asked[at].hunk.items.len() > 1;
-    let keys = if can_split { "y,n,c,l,a,d,s,k,q,?" } else { "y,n,c,l,a,d,k,q,?" };
-    let question = format!(
-        "({}/{}) {} [{keys}]?",
-        at + 1,
-        asked.len(),
-        show::question(&asked[at].hunk, review.files[asked[at].file].state(&asked[at].hunk))
-    );
+    // What is committed stays.
+    let can_reject = review.files[file].commit.is_none();
+    let keys: String = "yncladskq?"
+        .chars()
+        .filter(|key| can_split || *key != 's')
+        .filter(|key| can_reject || !"nd".contains(*key))
+        .flat_map(|key| [key, ','])
+        .collect();
+    let what = show::question(&asked[at].hunk, review.files[file].state(&asked[at].hunk));
+    let question = format!("({}/{}) {what} [{}]?", at + 1, asked.len(), keys.trim_end_matches(','));
     let question = call.out.paint(phrase::BOLD, &question);
     let Some(typed) = question::line(&question, &go_on, &mut call.out)? else { return Ok(Next::Quit) };
-    let text = |prompt: &str, call: &mut Call| -> Result<Option<String>> {
-        Ok(question::line(prompt, &go_on, &mut call.out)?.filter(|text| !text.is_empty()))
-    };
     // As git, it takes the first letter.
-    match typed.chars().next().map(|c| c.to_ascii_lowercase()) {
-        Some('y') => asked[at].answer = Some((Verdict::Accept, None)),
-        Some('n') => asked[at].answer = Some((Verdict::Reject, text("Why (empty: no reason)?", call)?)),
-        Some('c') => match text("Comment (empty: none)?", call)? {
-            Some(text) => asked[at].answer = Some((Verdict::Comment, Some(text))),
-            None => return Ok(Next::Again),
-        },
-        Some('l' | 'j') => asked[at].answer = Some((Verdict::Later, None)),
-        Some(key @ ('a' | 'd')) => {
-            let answer = if key == 'a' {
-                (Verdict::Accept, None)
-            } else {
-                (Verdict::Reject, text("Why (empty: no reason)?", call)?)
-            };
-            let file = asked[at].file;
-            let rest = asked[at..].iter_mut().take_while(|later| later.file == file);
-            let count = rest.map(|later| later.answer = Some(answer.clone())).count();
-            return Ok(Next::Forward(count));
-        }
+    let key = typed.chars().next().map(|c| c.to_ascii_lowercase());
+    let verdict = match key {
+        Some('y' | 'a') => Verdict::Accept,
+        Some('n' | 'd') if can_reject => Verdict::Reject,
+        Some('c') => Verdict::Comment,
+        Some('l' | 'j') => Verdict::Later,
         Some('s') if can_split => {
-            let file = asked[at].file;
             let parts = asked[at].hunk.split();
             call.out.line(&format!("split into {}", phrase::count(parts.len(), "hunk")))?;
             asked.splice(at..=at, parts.into_iter().map(|hunk| Asked { file, hunk, answer: None }));
@@ -141,10 +121,30 @@ fn ask_one(
         Some('q') => return Ok(Next::Quit),
         Some('!') => return Ok(Next::Nothing),
         _ => {
-            patch::print_legend(sessions, std::iter::empty(), call)?;
-            HELP.iter().try_for_each(|line| call.out.line(line))?;
+            let help = HELP.iter().filter(|line| can_reject || !line.starts_with(['n', 'd']));
+            help.into_iter().try_for_each(|line| call.out.line(line))?;
             return Ok(Next::Again);
         }
+    };
+    let asks = match verdict {
+        Verdict::Reject => Some("Why (empty: no reason)?"),
+        Verdict::Comment => Some("What is to be changed (empty: no comment)?"),
+        Verdict::Accept | Verdict::Later => None,
+    };
+    let mut text = None;
+    if let Some(asks) = asks {
+        // Without the end of the line, it is no answer.
+        let Some(typed) = question::line(asks, &go_on, &mut call.out)? else { return Ok(Next::Quit) };
+        text = Some(typed).filter(|text| !text.is_empty());
     }
-    Ok(Next::Forward(1))
+    if verdict == Verdict::Comment && text.is_none() {
+        return Ok(Next::Again);
+    }
+    let is_for_all = matches!(key, Some('a' | 'd'));
+    let rest = asked[at..].iter_mut().take_while(|later| later.file == file);
+    let count = rest
+        .take(if is_for_all { usize::MAX } else { 1 })
+        .map(|later| later.answer = Some((verdict, text.clone())))
+        .count();
+    Ok(Next::Forward(count))
 }

@@ -1,10 +1,12 @@
 //! The hunks of a review as JSON.
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 use serde::Serialize;
 
 use crate::{
     model::{
+        id_text,
         line_diff::Side,
         path_text,
         review::{Decision, Part, State, Verdict},
@@ -27,6 +29,8 @@ pub(super) struct Shown<'r> {
 
 #[derive(Serialize)]
 struct ShownFile<'r> {
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    commit: Option<ObjectId>,
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     path: &'r BString,
     #[serde(serialize_with = "path_text::serialize_optional")]
@@ -78,6 +82,7 @@ impl<'r> Shown<'r> {
     /// Returns `review`, with the lines if they are wanted.
     pub(super) fn of(review: &'r Review, with_lines: bool) -> Self {
         let files = review.files.iter().map(|file| ShownFile {
+            commit: file.commit,
             path: &file.change.path,
             old_path: &file.change.old_path,
             status: file.change.status.letter(),

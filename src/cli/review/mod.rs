@@ -22,10 +22,10 @@ use crate::{
 /// It shows what is not committed as git add -p does, each added line with the mark of who wrote it, and asks. What you reject
 /// is taken out of the worktree, which is saved first: 'git checkpoint undo' brings it back.
 #[derive(clap::Args, Debug)]
-#[command(override_usage = "git checkpoint review [<option>...] [<session>|<session>@<turn>] [-- <pathspec>...]")]
+#[command(override_usage = "git checkpoint review [<option>...] [<what>] [-- <pathspec>...]")]
 pub(super) struct ReviewCommand {
-    /// A session, or a turn as <session>@<turn>: only its work (default: all that is not committed)
-    #[arg(value_name = "session")]
+    /// A session or <session>@<turn>: its uncommitted work; or a commit or range (default: all that is not committed)
+    #[arg(value_name = "session|commit|range")]
     target: Option<String>,
     /// Only these paths
     #[arg(last = true, value_name = "pathspec")]
@@ -61,7 +61,7 @@ impl ReviewCommand {
         }
         if self.status {
             call.start_pager(&context)?;
-            return show::print(&review, call).map(|()| Exit::Done);
+            return show::print(&context, &review, call).map(|()| Exit::Done);
         }
         let is_asked = |state: State| self.all || state.is_undecided();
         if !review.hunks().any(|(at, hunk)| is_asked(review.files[at].state(hunk))) {

@@ -10,10 +10,23 @@ use crate::{
         review::State,
     },
     ops::{
+        Context,
         attribution::Who,
         review::{Counts, File, Hunk, Review, What},
     },
 };
+
+/// Prints the commit of `file`, unless it is that of the file `before` it in the list.
+pub(super) fn print_commit(context: &Context, before: Option<&File>, file: &File, call: &mut Call) -> Result<()> {
+    let Some(id) = file.commit.filter(|_| before.is_none_or(|before| before.commit != file.commit)) else {
+        return Ok(());
+    };
+    let message = context.repo.message_of(id).unwrap_or_default();
+    let subject = printable(message.lines().next().unwrap_or_default());
+    let id = call.names.id(&id);
+    let subject = call.out.fit(&subject, "commit  ".len() + id.len());
+    call.out.line(&format!("commit {} {subject}", call.out.paint(phrase::ID, &id)))
+}
 
 /// Prints the names that `file` had and has.
 pub(super) fn print_names(file: &File, call: &mut Call) -> Result<()> {
@@ -101,11 +114,12 @@ fn counts(counts: Counts) -> String {
 }
 
 /// Prints how far `review` has come: each file, and the sum.
-pub(super) fn print(review: &Review, call: &mut Call) -> Result<()> {
+pub(super) fn print(context: &Context, review: &Review, call: &mut Call) -> Result<()> {
     if review.files.is_empty() {
         return print_nothing(review, call);
     }
-    for file in &review.files {
+    for (at, file) in review.files.iter().enumerate() {
+        print_commit(context, at.checked_sub(1).map(|before| &review.files[before]), file, call)?;
         let of_file = counts(Counts::of(file.hunks.iter().map(|hunk| file.state(hunk))));
         let worst = State::of_all(file.hunks.iter().map(|hunk| file.state(hunk)));
         let state = call.out.paint(style(worst), &format!("{:<9}", worst.as_str()));
@@ -128,11 +142,15 @@ pub(super) fn print(review: &Review, call: &mut Call) -> Result<()> {
 
 /// Says why there is nothing to ask about.
 pub(super) fn print_nothing(review: &Review, call: &mut Call) -> Result<()> {
-    let whose = match (&review.scope.session, review.scope.turn) {
-        (None, _) => String::new(),
-        (Some(session), None) => format!(" of {}", printable(session)),
-        (Some(session), Some(turn)) => format!(" of {}@{turn}", printable(session)),
+    let whose = match (&review.scope.session, review.scope.turn, &review.scope.range) {
+        (Some(session), None, _) => format!(" of {}", printable(session)),
+        (Some(session), Some(turn), _) => format!(" of {}@{turn}", printable(session)),
+        (None, _, Some(range)) => format!(" of {}", printable(range)),
+        (None, _, None) => String::new(),
     };
+    if review.files.is_empty() && review.scope.range.is_some() {
+        return call.out.note(&format!("nothing to review: no lines{whose} are changed"));
+    }
     if review.files.is_empty() {
         return call.out.note(&format!("nothing to review: no work{whose} is uncommitted here"));
     }

@@ -26,7 +26,7 @@ mod unseen;
 mod who;
 mod worktree;
 
-pub(crate) use changed::{ChangedFile, changed};
+pub(crate) use changed::{ChangedFile, changed, changed_in};
 pub(crate) use checkpoints::of_checkpoints;
 pub(crate) use commit::{OfCommit, Reader, begins_shallow, refuse_without_parent};
 pub(crate) use commits::{attribution, named, of_commits, whole_range};

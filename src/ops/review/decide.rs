@@ -90,6 +90,11 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
         if choice.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
             return Err(Error::user("a text is too long").with_hint(format!("it may have {LONGEST} bytes")));
         }
+        if choice.verdict == Verdict::Reject && review.files[choice.file].commit.is_some() {
+            return Err(Error::refused("what is committed is not taken out").with_hint(
+                "a comment says what is to be changed; 'git revert' and 'git checkpoint restore -p' take lines back",
+            ));
+        }
         chosen.extend(choice.items.iter().map(|item| ((choice.file, *item), choice)));
     }
     let mut rejected: BTreeMap<usize, Vec<usize>> = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! The hunks of a file, and the pieces of which they are made.
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::super::attribution::{ChangedFile, Who};
 use crate::{
@@ -20,10 +21,10 @@ const STORED: usize = 40;
 
 /// A file that was changed.
 pub(crate) struct File {
+    /// The commit that has changed it; none if that is not committed.
+    pub(crate) commit: Option<ObjectId>,
     /// What it was, and is.
     pub(crate) change: Change,
-    /// Both contents; none if it has no lines.
-    pub(super) text: Option<(Vec<u8>, Vec<u8>)>,
     /// What can be decided about it.
     pub(crate) items: Vec<Item>,
     /// The same as it is shown.
@@ -109,12 +110,12 @@ fn is_executable(mode: Mode) -> bool {
 }
 
 impl File {
-    /// Returns the file of `changed`, of which nothing is decided yet.
-    pub(super) fn of(changed: ChangedFile) -> Self {
-        let ChangedFile { change, text, patch, whole } = changed;
-        let is_whole = is_of_another_type(&change) || text.is_none() || patch.is_binary;
-        let text = text.filter(|_| !is_whole);
-        let mut file = Self { change, text, items: Vec::new(), hunks: Vec::new() };
+    /// Returns the file of `changed`, which `commit` has, of which nothing is decided yet.
+    pub(super) fn of(changed: ChangedFile, commit: Option<ObjectId>) -> Self {
+        let ChangedFile { change, patch, whole } = changed;
+        let patch = patch.filter(|_| !is_of_another_type(&change));
+        let is_whole = patch.is_none();
+        let mut file = Self { commit, change, items: Vec::new(), hunks: Vec::new() };
         if let Some(old) = file.change.old_path.clone() {
             file.add(What::Name, mark_of("name", &old, &file.change.path), whole.clone());
         }
@@ -125,7 +126,7 @@ impl File {
             let word = |mode| if is_executable(mode) { b"executable" as &[u8] } else { b"" };
             file.add(What::Mode, mark_of("mode", word(before.mode), word(after.mode)), whole.clone());
         }
-        let lines = if is_whole { Vec::new() } else { patch.hunks };
+        let lines = patch.map(|patch| patch.hunks).unwrap_or_default();
         let has_both_empty = lines.is_empty() && (file.change.before.is_none() || file.change.after.is_none());
         let is_other = file.change.before.map(|it| it.id) != file.change.after.map(|it| it.id);
         if is_whole && is_other || is_of_another_type(&file.change) || has_both_empty {

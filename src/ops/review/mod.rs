@@ -21,7 +21,7 @@ use super::{
     lookup, session_info, sessions,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::Repo,
     model::{
         review::State,
@@ -30,34 +30,40 @@ use crate::{
 };
 
 /// What is looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Scope {
-    /// The session whose work it is; none: all that is not committed.
+    /// The session whose uncommitted work it is.
     pub(crate) session: Option<String>,
     /// The turn of the session.
     pub(crate) turn: Option<u32>,
+    /// The commit, or the range of commits, as it was asked for. Without it and without a session: all that is not committed.
+    pub(crate) range: Option<String>,
 }
 
 impl Scope {
-    /// Returns what `name` names: a session, a turn of one, or without a name all that is not committed.
+    /// Returns what `name` names: a session, a turn of one, a commit or a range of commits; without a name, all that is not committed.
     ///
     /// # Errors
-    /// If there is no such session.
+    /// If it names none of them.
     pub(crate) fn find(context: &Context, name: Option<&str>) -> Result<Self> {
-        let Some(text) = name else { return Ok(Self { session: None, turn: None }) };
-        let turn = match Selector::parse(text) {
-            Some(Selector::Turn(TurnName { session, turn, is_before: false })) => Some((session, turn)),
-            _ => None,
-        };
+        let Some(text) = name else { return Ok(Self::default()) };
         // An id may have an `@`.
-        let (named, turn) = match turn {
-            Some((session, turn)) if session_info::find(context, text)?.is_none() => (session, Some(turn)),
-            _ => (text.to_owned(), None),
-        };
-        match session_info::find(context, &named)? {
-            Some(session) => Ok(Self { session: Some(session), turn }),
-            None => Err(Error::user(format!("no session matches '{named}'"))
-                .with_hint("'git checkpoint session list' lists the sessions")),
+        let found = session_info::find(context, text)?;
+        if let Some(session) = found {
+            return Ok(Self { session: Some(session), ..Self::default() });
+        }
+        if let Some(Selector::Turn(TurnName { session, turn, is_before: false })) = Selector::parse(text)
+            && let Some(session) = session_info::find(context, &session)?
+        {
+            return Ok(Self { session: Some(session), turn: Some(turn), range: None });
+        }
+        match attribution::named(context, text) {
+            Ok(_) => Ok(Self { range: Some(text.to_owned()), ..Self::default() }),
+            Err(error) if error.kind() == Kind::User => {
+                Err(Error::user(format!("no session or commit matches '{text}'"))
+                    .with_hint("'git checkpoint session list' lists the sessions"))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -134,31 +140,45 @@ impl Review {
     }
 }
 
-/// Returns the hunks of what is not committed in the files that `pathspecs` select, as far as `scope` has them, with what was decided
-/// about them.
+/// Returns the hunks of what `scope` names in the files that `pathspecs` select, with what was decided about them. Merges are left out.
 ///
 /// # Errors
-/// If they cannot be read; [`Kind::Refused`](crate::error::Kind::Refused) while git merges.
+/// If they cannot be read; [`Kind::Refused`] for uncommitted work while git merges.
 pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Result<Review> {
+    let decided = store::Reader::new(&context.repo)?;
+    let mut review = Review { scope, files: Vec::new(), head: None, repo: context.repo.with_object_memory() };
+    if let Some(range) = &review.scope.range {
+        let mut ids = attribution::named(context, range)?;
+        ids.reverse();
+        for (id, files) in attribution::changed_in(context, &ids, pathspecs)? {
+            for file in files {
+                let mut file = File::of(file, Some(id));
+                file.decide(&decided.of(&file.change)?);
+                review.files.push(file);
+            }
+        }
+        return Ok(review);
+    }
     if context.repo.is_merging() {
         return Err(Error::refused("a merge is not committed yet: what it brings is not work to be reviewed")
             .with_hint("commit the merge, or take it back by 'git merge --abort'"));
     }
-    let touched = scope.touched(context)?;
+    let touched = review.scope.touched(context)?;
     let changed = attribution::changed(context, pathspecs)?;
-    let decided = store::Reader::new(&context.repo)?;
-    let mut files = Vec::new();
     for file in changed.files {
         context.check_interrupt()?;
         let may_be_its = touched.as_ref().is_none_or(|touched| touched.contains(&file.change.path));
-        let mut file = File::of(file);
+        let mut file = File::of(file, None);
         file.decide(&decided.of(&file.change)?);
-        file.limit(&|item: &Item| {
-            if item.owners.is_empty() { may_be_its } else { item.owners.iter().any(|who| scope.has(who)) }
-        });
+        let is_its = |item: &Item| match item.owners.as_slice() {
+            [] => may_be_its,
+            owners => owners.iter().any(|who| review.scope.has(who)),
+        };
+        file.limit(&is_its);
         if !file.hunks.is_empty() {
-            files.push(file);
+            review.files.push(file);
         }
     }
-    Ok(Review { scope, files, head: changed.head, repo: changed.repo })
+    (review.head, review.repo) = (changed.head, changed.repo);
+    Ok(review)
 }

@@ -43,7 +43,7 @@ pub(super) fn take_out(context: &Context, review: &Review, rejected: &[(usize, V
             }
             from.push((file.change.path.clone(), Some((now.id, now.mode))));
         }
-        let (path, leaf) = without(file, items, &mut objects)?;
+        let (path, leaf) = without(review, file, items, &mut objects)?;
         to.extend(leaf.map(|leaf| (path, Some((leaf.id, leaf.mode)))));
     }
     let nothing = repo.empty_tree_id();
@@ -65,7 +65,12 @@ pub(super) fn take_out(context: &Context, review: &Review, rejected: &[(usize, V
 }
 
 /// Returns where `file` is without its pieces `items`, and what it has; none if it is gone.
-fn without(file: &File, items: &[usize], objects: &mut NewObjects<'_>) -> Result<(BString, Option<Leaf>)> {
+fn without(
+    review: &Review,
+    file: &File,
+    items: &[usize],
+    objects: &mut NewObjects<'_>,
+) -> Result<(BString, Option<Leaf>)> {
     let change = &file.change;
     let old_path = change.old_path.as_ref().unwrap_or(&change.path);
     if items.len() == file.items.len() {
@@ -88,8 +93,9 @@ fn without(file: &File, items: &[usize], objects: &mut NewObjects<'_>) -> Result
         _ => None,
     });
     let spans: Vec<_> = spans.collect();
-    if let Some((old, new)) = file.text.as_ref().filter(|_| !spans.is_empty()) {
-        leaf.id = objects.add(ObjectKind::Blob, &reverted(old, new, &spans))?;
+    if !spans.is_empty() {
+        let (old, new) = (review.repo.read_blob(before.id)?, review.repo.read_blob(leaf.id)?);
+        leaf.id = objects.add(ObjectKind::Blob, &reverted(&old, &new, &spans))?;
     }
     Ok((path.clone(), Some(leaf)))
 }

@@ -23,5 +23,9 @@ note 'all of a file'
 sh_run "printf 'a\n' | git checkpoint review -- src/words.txt"
 run git checkpoint review --status
 run git checkpoint undo
+git add -A
+git commit -q -m 'some numbers'
+run git checkpoint review --status HEAD
+sh_run "printf 'n\nq\n' | git checkpoint review HEAD"
 run git checkpoint review nobody
-run git checkpoint review --status README
+run git checkpoint review --status -- README
