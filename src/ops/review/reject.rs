@@ -33,7 +33,8 @@ use crate::{
 pub(super) fn take_out(context: &Context, review: &Review, rejected: &[(usize, Vec<usize>)]) -> Result<Restored> {
     let repo = &context.repo;
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let (mut from, mut to): (Vec<(BString, Edit)>, Vec<(BString, Edit)>) = (Vec::new(), Vec::new());
+    let mut from: Vec<(BString, Edit)> = Vec::new();
+    let mut to: Vec<(BString, Edit)> = Vec::new();
     for (file, items) in rejected {
         let file = &review.files[*file];
         // Only what is stored can be read later; no checkpoint may have it yet.
