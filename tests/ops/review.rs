@@ -405,3 +405,189 @@ fn what_is_committed_is_not_taken_out() {
     assert_eq!(all(), before);
     assert_eq!(answer(&world, &["HEAD..nothing"], "").status.code(), Some(128));
 }
+
+/// Runs `script` as a turn of the agent's session `id`.
+fn turn(world: &World, id: &str, script: &str) {
+    world.done(&["session", "prompt", id, "--agent", "claude-code", "-m", "x"]);
+    world.sh(script);
+    world.done(&["save", "--session", id]);
+    world.done(&["session", "stop", id]);
+}
+
+/// What an agent does in the file of the lines 1 to 9, then a person; what is left of it when all hunks of the session are rejected.
+#[rstest::rstest]
+#[case::below_it("s/^3$/three/", "s/^4$/FOUR/", "1 2 3 4 FOUR 5 6 7 8 9")]
+#[case::above_it("s/^4$/four/", "s/^3$/THREE/", "1 2 THREE 5 6 7 8 9")]
+#[case::on_both_sides("s/^4$/four/", "s/^[35]$/P&/", "1 2 P3 P5 6 7 8 9")]
+#[case::in_the_middle("3a one\\ntwo", "s/^one$/&\\nPERSON/", "1 2 3 PERSON 4 5 6 7 8 9")]
+#[case::at_the_end("$a last", "$a PERSON", "1 2 3 4 5 6 7 8 9 PERSON")]
+#[case::the_same_line("s/^5$/the agent has written a line/", "s/the agent has written/PERSON and &/", "*")]
+fn under_a_session_no_line_of_a_person_is_taken_out(#[case] agent: &str, #[case] person: &str, #[case] expected: &str) {
+    let world = World::with_hooks();
+    world.sh("seq 9 >f; git add f; git commit -qm base");
+    turn(&world, "s1", &format!("sed -i '{agent}' f"));
+    world.sh(&format!("sed -i '{person}' f"));
+    let lines = || world.sh("tr '\\n' ' ' <f").trim().to_owned();
+    let before = lines();
+    let has_all = |text: &str| before.split(' ').filter(|word| word.contains('P')).all(|word| text.contains(word));
+    answered(&world, &["s1"], "d\n\n");
+    assert!(has_all(&lines()), "{before}: {}", lines());
+    assert!(expected == "*" || lines() == expected, "{before}: {}", lines());
+    // One hunk after the other, and as editors do it.
+    world.sh("git checkpoint undo 2>/dev/null || true");
+    answered(&world, &["s1"], &"n\n\n".repeat(9));
+    assert!(has_all(&lines()), "{before}: {}", lines());
+    world.sh("git checkpoint undo 2>/dev/null || true");
+    let shown: serde_json::Value = serde_json::from_str(&world.done(&["review", "--json", "s1"])).expect("JSON");
+    let files = shown["files"].as_array().expect("files").iter();
+    let hunks = files.flat_map(|file| file["hunks"].as_array().expect("hunks"));
+    let given: Vec<String> = hunks.map(|hunk| format!(r#"{{"id":{},"verdict":"reject"}}"#, hunk["id"])).collect();
+    answered(&world, &["s1", "--decide", "-"], &format!(r#"{{"decisions":[{}]}}"#, given.join(",")));
+    assert!(has_all(&lines()), "{before}: {}", lines());
+}
+
+#[test]
+fn a_block_that_a_person_wrote_and_an_agent_moved_is_the_persons() {
+    let world = World::with_hooks();
+    world.sh("seq 40 >f; git add f; git commit -qm base
+        for i in 1 2 3 4; do echo \"the person has written a rather long line number $i of a block\"; done >>f
+        git checkpoint save -q");
+    turn(
+        &world,
+        "s2",
+        "(sed -n 1,3p f; grep person f; echo the agent; sed 1,3d f | grep -v person) >g; cat g >f; rm g",
+    );
+    assert_eq!(hunks(&world, &["s2"]), ["the agent open"]);
+    answered(&world, &["s2"], "d\n\n");
+    assert_eq!(world.sh("grep -c person f; grep agent f || true"), "4\n");
+}
+
+#[test]
+fn of_a_new_file_only_the_lines_of_the_session_are_taken_out() {
+    let world = World::with_hooks();
+    world.sh("seq 9 >f; git add f; git commit -qm base");
+    turn(&world, "s1", "printf 'a\\nb\\n' >n");
+    world.sh("printf 'PERSON\\n' >>n");
+    answered(&world, &["s1"], "d\n\n");
+    assert_eq!(world.sh("cat n"), "PERSON\n");
+}
+
+#[test]
+fn what_an_agent_has_indented_goes_with_what_it_wrote_around_it() {
+    let world = World::with_hooks();
+    world.sh("printf 'a\\nfirst\\nsecond\\nz\\n' >f; git add f; git commit -qm base");
+    turn(&world, "s1", "printf 'a\\nif x {\\n    first\\n    second\\n}\\nz\\n' >f");
+    answered(&world, &["s1"], &"n\n\n".repeat(9));
+    assert_eq!(world.sh("cat f"), "a\nfirst\nsecond\nz\n");
+}
+
+/// What takes the old place of the file `d/f`, which is `g` now.
+#[rstest::rstest]
+#[case::a_file("mkdir -p d; echo precious >d/f; echo d/f >.git/info/exclude")]
+#[case::a_link("ln -s out d")]
+#[case::a_file_above("echo precious >d; echo d >.git/info/exclude")]
+fn a_rejected_rename_whose_old_place_is_taken_changes_nothing(#[case] script: &str) {
+    let world = World::with_hooks();
+    world.sh("mkdir d out; touch out/x; seq 9 >d/f; git add -A; git commit -qm base; git mv d/f g; rm -rf d");
+    world.sh(script);
+    let all = || world.sh("cat g; ls -R; cat d/f d 2>/dev/null || true");
+    let before = all();
+    for answers in ["n\n\n", "d\n\n"] {
+        let output = answer(&world, &["--", "g"], answers);
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(printed.contains("conflict d/f (") && !printed.contains("rejected 1"), "{printed}");
+        assert_eq!(all(), before);
+    }
+}
+
+#[test]
+fn a_rejected_rename_that_is_left_does_not_keep_the_rest() {
+    let world = World::with_hooks();
+    world.sh("seq 9 >f; seq 9 >h; git add -A; git commit -qm base; git mv f g; echo x >>h
+        echo f >.git/info/exclude; echo precious >f");
+    let output = answer(&world, &[], "n\n\nn\n\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("rejected 1 change"), "{output:?}");
+    assert_eq!(world.sh("cat f; tail -n 1 h; ls"), "precious\n9\nf\ng\nh\n");
+}
+
+#[test]
+fn a_session_has_no_part_in_what_was_done_elsewhere_or_by_others() {
+    let world = World::with_hooks();
+    world.sh("seq 40 >f; seq 9 >gone; seq 9 >h; git add .; git commit -qm base; git worktree add -q ../wt");
+    world.sh("cd ../wt; git checkpoint session prompt s1 --agent claude-code -m x; sed -i 's/^20$/agent/' f
+        git checkpoint save -q --session s1; git checkpoint session stop s1");
+    world.sh("sed -i /^30$/d f");
+    assert_eq!(hunks(&world, &["s1"]), [""; 0]);
+    turn(&world, "s2", "sed -i -e /^5$/d -e 's/^20$/agent/' f; rm gone; chmod +x h");
+    world.sh("sed -i -e /^35$/d f; sed -i /^5$/d h");
+    assert_eq!(hunks(&world, &["s2"]), [" open", "agent open", " open", " open"]);
+    answered(&world, &["s2"], &"n\n\n".repeat(9));
+    assert_eq!(
+        world.sh("grep -cE '^(5|20|30|35)$' f; wc -l <gone; stat -c %A h; grep -c 5 h || true"),
+        "2\n9\n-rw-r--r--\n0\n"
+    );
+    assert_eq!(hunks(&world, &["s2"]), [""; 0]);
+}
+
+#[test]
+fn what_was_never_shown_is_open() {
+    let world = World::with_hooks();
+    world.sh("seq 30 >f; git add f; git commit -qm base; sed -i '5a check = False' f");
+    answered(&world, &[], "y\n");
+    world.sh("git commit -qam one; sed -i '20a check = False' f");
+    assert_eq!(hunks(&world, &[]), ["check = False open"]);
+    world.sh("git checkout -q -- f; sed -i '5a check = False' f");
+    assert_eq!(hunks(&world, &[]), ["check = False open"]);
+}
+
+#[test]
+fn what_was_committed_since_it_was_shown_stays() {
+    let world = world();
+    let mut command = world.command("git");
+    command.args(["checkpoint", "review"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("git runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut errors = child.stderr.take().expect("piped");
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"]? ") {
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut errors, &mut byte).expect("it asks");
+        seen.extend(byte);
+    }
+    world.sh("git commit -qam meanwhile");
+    stdin.write_all(b"n\n\nq\n").expect("it reads");
+    drop((stdin, errors));
+    assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(1));
+    assert_eq!(world.sh("git diff"), "");
+}
+
+#[test]
+fn a_pathspec_that_names_nothing_is_an_error() {
+    let world = world();
+    for arguments in [["--status", "--", "nothing"], ["HEAD", "--", "nothing"], ["s1", "--", "nothing"]] {
+        let output = answer(&world, &arguments, "");
+        assert_eq!(output.status.code(), Some(128), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("pathspec 'nothing' did not match"));
+    }
+    world.sh("seq 3 >same; git add same; git commit -qm same same");
+    for arguments in [&["--status", "--", "same"], &["s1", "--", "f"] as &[_], &["--status", "--", ".", ":!*.lock"]] {
+        assert_eq!(answer(&world, arguments, "").status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_with_mixed_line_endings_keeps_its_bytes_when_only_its_name_is_rejected() {
+    let world = World::with_hooks();
+    world.sh("git config core.autocrlf true; seq 9 | sed 's/$/\\r/' >f; git add f; git commit -qm base 2>/dev/null
+        git mv f g; sed -i -e 's/^4\\r$/four/' g");
+    let before = world.sh("sha256sum <g");
+    answered(&world, &[], "n\n\ny\n");
+    assert_eq!(world.sh("ls; sha256sum <f"), format!("f\n{before}"));
+    // A part of its lines cannot go.
+    world.sh("git checkpoint undo; sed -i -e 's/^9\\r$/nine\\r/' g");
+    let before = world.sh("ls; sha256sum <g");
+    assert_eq!(answer(&world, &["--all"], "n\n\nn\n\ny\n").status.code(), Some(1));
+    assert_eq!(world.sh("ls; sha256sum <g"), before);
+}

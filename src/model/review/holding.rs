@@ -20,8 +20,9 @@ pub(crate) fn number(marks: &mut [Mark]) {
 
 /// Returns for each of the pieces of a file, with these `marks`, which of the `decisions` for that file holds for it.
 ///
-/// A decision holds for the piece that is the same and has the same neighbours. Where lines around it have changed, it holds if the file has
-/// one such piece only, and had only one: otherwise it might be about another one.
+/// A decision holds for the piece that is the same and has the same neighbours. Where the line before or after it has changed, it holds if the
+/// other one is the same and the file has one such piece only, and had only one: otherwise it might be about another one. A neighbour with
+/// the added lines themselves is no change: what was decided is in the file already, and this comes in addition.
 pub(crate) fn holding<'d>(marks: &[Mark], decisions: &'d [Decision]) -> Vec<Option<&'d Decision>> {
     let mut latest: HashMap<&Mark, &Decision> = HashMap::new();
     for decision in decisions {
@@ -38,9 +39,11 @@ pub(crate) fn holding<'d>(marks: &[Mark], decisions: &'d [Decision]) -> Vec<Opti
     for (at, (mark, count)) in marks.iter().zip(alike(marks)).enumerate() {
         let decisions = left.get(&mark.content()).map(Vec::as_slice).unwrap_or_default();
         let may_be_others = count > 1 || decisions.iter().any(|decision| decision.alike != 1);
-        if found[at].is_none() && !may_be_others {
+        let is_addition = [&mark.before, &mark.after].into_iter().flatten().any(|near| *near == mark.added);
+        if found[at].is_none() && !may_be_others && !is_addition {
             // Of several, the lines around it have changed more than once.
-            found[at] = decisions.iter().copied().max_by_key(|decision| decision.seconds);
+            let near = decisions.iter().copied().filter(|decision| decision.mark.is_beside_the_same(mark));
+            found[at] = near.max_by_key(|decision| decision.seconds);
         }
     }
     found
@@ -85,7 +88,8 @@ mod tests {
     #[case::nothing(&["a|x>y|b"], &[], &["a|x>y|b"], &[])]
     #[case::other_lines(&["a|x>y|b"], &[0], &["a|x>z|b"], &[])]
     #[case::a_neighbour_changed(&["a|x>y|b"], &[0], &["c|x>y|b"], &[0])]
-    #[case::both_neighbours_changed(&["a|x>y|b"], &[0], &["c|x>y|d"], &[0])]
+    #[case::both_neighbours_changed(&["a|x>y|b"], &[0], &["c|x>y|d"], &[])]
+    #[case::once_more(&["a|>y|b"], &[0], &["y|>y|b"], &[])]
     #[case::another_one_came(&["a|x>y|b"], &[0], &["a|x>y|b", "c|x>y|d"], &[0])]
     #[case::another_one_came_and_a_neighbour_changed(&["a|x>y|b"], &[0], &["e|x>y|b", "c|x>y|d"], &[])]
     #[case::one_of_two(&["a|x>y|b", "c|x>y|d"], &[1], &["a|x>y|b", "c|x>y|d"], &[1])]

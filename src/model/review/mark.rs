@@ -28,6 +28,11 @@ fn one() -> u32 {
 }
 
 impl Mark {
+    /// Returns true if the line before it, or the one after it, is that of `other`.
+    pub(super) fn is_beside_the_same(&self, other: &Self) -> bool {
+        self.before == other.before || self.after == other.after
+    }
+
     /// Returns what stays the same when lines around it change.
     pub(super) fn content(&self) -> (&str, &str) {
         (&self.removed, &self.added)

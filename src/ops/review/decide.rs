@@ -1,6 +1,6 @@
 //! Carries out what a person has decided: takes rejected pieces out of the worktree, and stores all decisions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bstr::BString;
 use gix::ObjectId;
@@ -101,7 +101,7 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
     for ((file, item), _) in chosen.iter().filter(|(_, choice)| choice.verdict == Verdict::Reject) {
         rejected.entry(*file).or_default().push(*item);
     }
-    let may_reject = if rejected.is_empty() { Ok(()) } else { refuse_open_turns(context, "nothing was taken out") };
+    let may_reject = if rejected.is_empty() { Ok(()) } else { refuse_to_reject(context, review) };
     if may_reject.is_err() {
         chosen.retain(|_, choice| choice.verdict != Verdict::Reject);
     }
@@ -113,7 +113,7 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
         take_out(context, review, rejected, &mut decided)?;
     }
     for ((file, _), choice) in &chosen {
-        let is_left = || decided.left.iter().any(|left| left.path == review.files[*file].change.path);
+        let is_left = || decided.left.iter().any(|left| review.files[*file].is_at(&left.path));
         *match choice.verdict {
             Verdict::Reject if is_left() => continue,
             Verdict::Accept => &mut decided.accepted,
@@ -123,6 +123,15 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
         } += 1;
     }
     Ok(decided)
+}
+
+/// Makes sure that an agent is not at work, and that what was shown is still not committed.
+fn refuse_to_reject(context: &Context, review: &Review) -> Result<()> {
+    refuse_open_turns(context, "nothing was taken out")?;
+    if context.repo.head()?.id != review.head {
+        return Err(Error::race("HEAD has moved since the changes were shown; nothing was taken out"));
+    }
+    Ok(())
 }
 
 /// Returns what is stored of `chosen`, by the path of the file.
@@ -152,12 +161,13 @@ fn take_out(
     decided: &mut Decided,
 ) -> Result<()> {
     let rejected: Vec<(usize, Vec<usize>)> = rejected.into_iter().collect();
-    let restored = reject::take_out(context, review, &rejected)?;
-    let paths: BTreeSet<&BString> = rejected.iter().map(|(file, _)| &review.files[*file].change.path).collect();
-    let left = restored.kept.iter().chain(&restored.conflicts).filter(|it| paths.contains(&it.path));
-    decided.left = left.cloned().collect();
-    decided.checkpoint = restored.pre_restore;
-    (decided.written, decided.deleted) = (restored.written, restored.deleted);
+    let (restored, mut left) = reject::take_out(context, review, &rejected)?;
+    left.retain(|left| rejected.iter().any(|(file, _)| review.files[*file].is_at(&left.path)));
+    decided.left = left;
+    if let Some(restored) = restored {
+        decided.checkpoint = restored.pre_restore;
+        (decided.written, decided.deleted) = (restored.written, restored.deleted);
+    }
     Ok(())
 }
 

@@ -88,7 +88,12 @@ impl Item {
     }
 }
 
-fn digest(parts: &[&[u8]]) -> String {
+/// Returns what tells apart who has written a line: pieces are cut there. None for a line that only moved.
+fn author(who: &Who) -> Option<(Kind, Option<&str>, Option<u32>)> {
+    (who.owner != Kind::Base).then_some((who.owner, who.session.as_deref(), who.turn))
+}
+
+pub(super) fn digest(parts: &[&[u8]]) -> String {
     let mut whole = sha256(parts);
     whole.truncate(STORED);
     whole
@@ -105,7 +110,7 @@ fn mark_of(kind: &str, before: &[u8], after: &[u8]) -> Mark {
     Mark { removed: of(before), added: of(after), before: None, after: None, nth: 0, of: 1 }
 }
 
-fn is_executable(mode: Mode) -> bool {
+pub(super) fn is_executable(mode: Mode) -> bool {
     mode == Mode::Executable
 }
 
@@ -163,11 +168,11 @@ impl File {
     fn add_lines(&mut self, hunk: line_diff::Hunk, owners: Vec<Who>) {
         let mut left = owners.iter();
         let mut numbers = Vec::new();
-        for piece in pieces(&hunk) {
+        for piece in pieces(&hunk, &|at| author(&owners[at])) {
             let count = |text: &BString| u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
             let mut own: Vec<Who> = left.by_ref().take(piece.span.new.len()).cloned().collect();
             // Lines that only moved are of no session.
-            own.retain(|who| who.owner != Kind::Base || who.session.is_some());
+            own.retain(|who| who.owner != Kind::Base);
             own.dedup();
             numbers.push(self.items.len());
             self.items.push(Item {
@@ -183,6 +188,11 @@ impl File {
         self.hunks.push(Hunk { items: numbers, lines: Some((hunk, owners)) });
     }
 
+    /// Returns true if it is at `path`, or was.
+    pub(super) fn is_at(&self, path: &BString) -> bool {
+        self.change.path == *path || self.change.old_path.as_ref() == Some(path)
+    }
+
     /// Takes over what of `decisions` holds.
     pub(super) fn decide(&mut self, decisions: &[Decision]) {
         let marks: Vec<Mark> = self.items.iter().map(|item| item.mark.clone()).collect();
@@ -191,11 +201,11 @@ impl File {
         }
     }
 
-    /// Leaves out the hunks, or parts of them, whose pieces are not `wanted`.
-    pub(super) fn limit(&mut self, wanted: &dyn Fn(&Item) -> bool) {
+    /// Leaves out the hunks, or parts of them, whose pieces are not `wanted`; that says it of each.
+    pub(super) fn limit(&mut self, wanted: &[bool]) {
         let mut kept = Vec::new();
         for hunk in std::mem::take(&mut self.hunks) {
-            let is_wanted = |at: &usize| wanted(&self.items[*at]);
+            let is_wanted = |at: &usize| wanted[*at];
             if hunk.items.iter().all(is_wanted) {
                 kept.push(hunk);
             } else {
@@ -239,7 +249,7 @@ impl Hunk {
         let Some((hunk, owners)) = &self.lines else {
             return self.items.iter().map(|item| Self { items: vec![*item], lines: None }).collect();
         };
-        let pieces: Vec<Piece> = pieces(hunk);
+        let pieces: Vec<Piece> = pieces(hunk, &|at| author(&owners[at]));
         let mut left = owners.iter();
         let parts = split(hunk, &pieces).into_iter().zip(&self.items);
         let part = |(part, item): (line_diff::Hunk, &usize)| {

@@ -2,12 +2,11 @@
 
 mod decide;
 mod hunks;
+mod own;
 mod reject;
 mod store;
 
-use std::collections::BTreeSet;
-
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -18,16 +17,19 @@ pub(crate) use self::{
 use super::{
     Context,
     attribution::{self, Who},
-    lookup, session_info, sessions,
+    session_info,
 };
 use crate::{
     error::{Error, Kind, Result},
     git::Repo,
     model::{
+        attribution::kind::Kind as Contribution,
+        path_text,
         review::State,
         selector::{Selector, TurnName},
     },
 };
+use own::Own;
 
 /// What is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -67,23 +69,10 @@ impl Scope {
         }
     }
 
-    /// Returns true if lines of `who` belong to it.
+    /// Returns true if lines of `who` are its own: of an agent alone, and of this session and turn.
     fn has(&self, who: &Who) -> bool {
         let is_of_turn = self.turn.is_none_or(|turn| who.turn.is_none_or(|of| of == turn));
-        self.session.as_ref().is_none_or(|session| who.session.as_ref() == Some(session) && is_of_turn)
-    }
-
-    /// Returns the files that it has changed; none: all may be.
-    fn touched(&self, context: &Context) -> Result<Option<BTreeSet<BString>>> {
-        let Some(session) = &self.session else { return Ok(None) };
-        let Some(turn) = self.turn else {
-            return Ok(Some(sessions::show(context, Some(session))?.session.files.into_iter().collect()));
-        };
-        let tree = |end: &str| -> Result<ObjectId> {
-            context.repo.tree_of_commit(lookup::resolve(context, &format!("{session}@{turn}{end}"))?)
-        };
-        let changes = context.repo.diff_trees(tree("^")?, tree("")?)?;
-        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+        who.owner == Contribution::Agent && who.session == self.session && is_of_turn
     }
 }
 
@@ -142,8 +131,10 @@ impl Review {
 
 /// Returns the hunks of what `scope` names in the files that `pathspecs` select, with what was decided about them. Merges are left out.
 ///
+/// Of a session, only pieces that nobody else has a part in are returned.
+///
 /// # Errors
-/// If they cannot be read; [`Kind::Refused`] for uncommitted work while git merges.
+/// If they cannot be read, or one of `pathspecs` names nothing; [`Kind::Refused`] for uncommitted work while git merges.
 pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Result<Review> {
     let decided = store::Reader::new(&context.repo)?;
     let mut review = Review { scope, files: Vec::new(), head: None, repo: context.repo.with_object_memory() };
@@ -157,28 +148,56 @@ pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Re
                 review.files.push(file);
             }
         }
+        refuse_unmatched(&context.repo, &review, pathspecs)?;
         return Ok(review);
     }
     if context.repo.is_merging() {
         return Err(Error::refused("a merge is not committed yet: what it brings is not work to be reviewed")
             .with_hint("commit the merge, or take it back by 'git merge --abort'"));
     }
-    let touched = review.scope.touched(context)?;
     let changed = attribution::changed(context, pathspecs)?;
+    let own = review.scope.session.as_ref().map(|session| Own::read(context, session, review.scope.turn, changed.head));
+    let own = own.transpose()?;
     for file in changed.files {
         context.check_interrupt()?;
-        let may_be_its = touched.as_ref().is_none_or(|touched| touched.contains(&file.change.path));
         let mut file = File::of(file, None);
         file.decide(&decided.of(&file.change)?);
-        let is_its = |item: &Item| match item.owners.as_slice() {
-            [] => may_be_its,
-            owners => owners.iter().any(|who| review.scope.has(who)),
-        };
-        file.limit(&is_its);
-        if !file.hunks.is_empty() {
-            review.files.push(file);
-        }
+        review.files.push(file);
     }
     (review.head, review.repo) = (changed.head, changed.repo);
+    refuse_unmatched(&context.repo, &review, pathspecs)?;
+    if let Some(own) = own {
+        for file in &mut review.files {
+            let is_its = |item: &Item| match item.owners.as_slice() {
+                [] => own.has(file, item),
+                owners => Ok(owners.iter().all(|who| review.scope.has(who))),
+            };
+            let are_its = file.items.iter().map(is_its).collect::<Result<Vec<bool>>>()?;
+            file.limit(&are_its);
+        }
+        review.files.retain(|file| !file.hunks.is_empty());
+    }
     Ok(review)
+}
+
+/// Makes sure that each of `pathspecs` names a file of `review`, which has not been limited to a session, or another file here.
+fn refuse_unmatched(repo: &Repo, review: &Review, pathspecs: &[BString]) -> Result<()> {
+    if pathspecs.is_empty() {
+        return Ok(());
+    }
+    let mut search = repo.pathspec(pathspecs)?;
+    for change in review.files.iter().map(|file| &file.change) {
+        for path in change.old_path.iter().chain([&change.path]) {
+            search.matches(path.as_bstr());
+        }
+    }
+    if search.unmatched().next().is_some() {
+        for path in repo.known_paths()? {
+            search.matches(path.as_bstr());
+        }
+    }
+    let Some(text) = search.unmatched().next() else { return Ok(()) };
+    // Git turns a '.' in the root of the worktree into this.
+    let text = if text == ":" { ".".into() } else { path_text::printable(text.as_bstr()) };
+    Err(Error::user(format!("pathspec '{text}' did not match any file")))
 }
