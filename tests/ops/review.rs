@@ -483,17 +483,18 @@ fn what_an_agent_has_indented_goes_with_what_it_wrote_around_it() {
 
 /// What takes the old place of the file `d/f`, which is `g` now.
 #[rstest::rstest]
-#[case::a_file("mkdir -p d; echo precious >d/f; echo d/f >.git/info/exclude")]
-#[case::a_link("ln -s out d")]
-#[case::a_file_above("echo precious >d; echo d >.git/info/exclude")]
-fn a_rejected_rename_whose_old_place_is_taken_changes_nothing(#[case] script: &str) {
+#[case::a_file("mkdir -p d; echo precious >d/f; echo d/f >.git/info/exclude", "")]
+#[case::a_link("ln -s out d", "l\n")]
+#[case::a_file_above("echo precious >d; echo d >.git/info/exclude", "")]
+fn a_rejected_rename_whose_old_place_is_taken_changes_nothing(#[case] script: &str, #[case] first: &str) {
     let world = World::with_hooks();
     world.sh("mkdir d out; touch out/x; seq 9 >d/f; git add -A; git commit -qm base; git mv d/f g; rm -rf d");
     world.sh(script);
     let all = || world.sh("cat g; ls -R; cat d/f d 2>/dev/null || true");
     let before = all();
     for answers in ["n\n\n", "d\n\n"] {
-        let output = answer(&world, &["--", "g"], answers);
+        // The link is asked about first.
+        let output = answer(&world, &[], &format!("{first}{answers}"));
         let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{printed}");
         assert!(printed.contains("conflict d/f (") && !printed.contains("rejected 1"), "{printed}");
@@ -508,7 +509,7 @@ fn a_rejected_rename_that_is_left_does_not_keep_the_rest() {
         echo f >.git/info/exclude; echo precious >f");
     let output = answer(&world, &[], "n\n\nn\n\n");
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("rejected 1 change"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("rejected 1 change"), "{output:?}");
     assert_eq!(world.sh("cat f; tail -n 1 h; ls"), "precious\n9\nf\ng\nh\n");
 }
 
@@ -559,7 +560,7 @@ fn what_was_committed_since_it_was_shown_stays() {
     world.sh("git commit -qam meanwhile");
     stdin.write_all(b"n\n\nq\n").expect("it reads");
     drop((stdin, errors));
-    assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(1));
+    assert!(!child.wait_with_output().expect("it ends").status.success());
     assert_eq!(world.sh("git diff"), "");
 }
 
@@ -572,7 +573,8 @@ fn a_pathspec_that_names_nothing_is_an_error() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("pathspec 'nothing' did not match"));
     }
     world.sh("seq 3 >same; git add same; git commit -qm same same");
-    for arguments in [&["--status", "--", "same"], &["s1", "--", "f"] as &[_], &["--status", "--", ".", ":!*.lock"]] {
+    let all: [&[&str]; 3] = [&["--status", "--", "same"], &["s1", "--", "f"], &["--status", "--", ".", ":!*.lock"]];
+    for arguments in all {
         assert_eq!(answer(&world, arguments, "").status.code(), Some(0), "{arguments:?}");
     }
 }
@@ -588,6 +590,6 @@ fn a_file_with_mixed_line_endings_keeps_its_bytes_when_only_its_name_is_rejected
     // A part of its lines cannot go.
     world.sh("git checkpoint undo; sed -i -e 's/^9\\r$/nine\\r/' g");
     let before = world.sh("ls; sha256sum <g");
-    assert_eq!(answer(&world, &["--all"], "n\n\nn\n\ny\n").status.code(), Some(1));
+    assert_eq!(answer(&world, &["--all"], "n\n\ns\nn\n\ny\n").status.code(), Some(1));
     assert_eq!(world.sh("ls; sha256sum <g"), before);
 }

@@ -131,7 +131,7 @@ impl Review {
 
 /// Returns the hunks of what `scope` names in the files that `pathspecs` select, with what was decided about them. Merges are left out.
 ///
-/// Of a session, only pieces that nobody else has a part in are returned.
+/// Of a session, only pieces are returned that are its own alone.
 ///
 /// # Errors
 /// If they cannot be read, or one of `pathspecs` names nothing; [`Kind::Refused`] for uncommitted work while git merges.
