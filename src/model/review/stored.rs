@@ -117,7 +117,7 @@ mod tests {
             ..decision("x", Verdict::Reject, 7)
         };
         let text = added_to(b"", std::slice::from_ref(&one));
-        assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(text.split(|byte| *byte == b'\n').count(), 2);
         assert_eq!(read(&text), [one]);
     }
 
