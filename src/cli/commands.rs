@@ -14,8 +14,8 @@ use super::{
     exit::Exit,
     explain, export, fetch,
     globals::Globals,
-    hook, import, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore, round, save,
-    search, session, show, status, tag, tour, undo, verify, why, worktree,
+    hook, import, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore, review, round,
+    save, search, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::{Kind, Result};
 
@@ -136,6 +136,7 @@ pub(super) enum Command {
     Diff(diff::Diff),
     Overlap(overlap::Overlap),
     Restore(restore::Restore),
+    Review(review::ReviewCommand),
     Undo(undo::Undo),
     Redo(undo::Redo),
     Op(op::Op),
@@ -186,6 +187,7 @@ impl Command {
             "diff" => alone("diff", Self::Diff),
             "overlap" => alone("overlap", Self::Overlap),
             "restore" => alone("restore", Self::Restore),
+            "review" => alone("review", Self::Review),
             "undo" => alone("undo", Self::Undo),
             "redo" => alone("redo", Self::Redo),
             "op" => alone("op", Self::Op),
@@ -236,6 +238,7 @@ impl Command {
             Self::Diff(command) => command.run(call),
             Self::Overlap(command) => command.run(call),
             Self::Restore(command) => command.run(call, Cli::inside),
+            Self::Review(command) => command.run(call),
             Self::Undo(command) => command.run(call),
             Self::Redo(command) => command.run(call),
             Self::Op(command) => command.run(call),

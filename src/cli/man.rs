@@ -37,6 +37,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-report.1",
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
+    "git-checkpoint-review.1",
     "git-checkpoint-round.1",
     "git-checkpoint-save.1",
     "git-checkpoint-search.1",

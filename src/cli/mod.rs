@@ -61,6 +61,7 @@ mod remote;
 mod report;
 mod reset;
 mod restore;
+mod review;
 mod round;
 mod save;
 mod search;

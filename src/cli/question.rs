@@ -32,6 +32,20 @@ pub(super) fn ask(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Outp
     Ok(["y", "yes", "continue"].contains(&answer.as_str()))
 }
 
+/// Asks `question`, and returns the line that is typed, or comes by standard input; none at its end. Ends with the error of `go_on` if that
+/// returns one.
+pub(super) fn line(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Output) -> Result<Option<String>> {
+    out.flush()?;
+    out.stderr(&(rows(question, screen().0).join("\n") + " "));
+    let stdin = std::io::stdin();
+    let answer = read_line(&stdin, go_on).inspect_err(|_| out.stderr("\n"))?;
+    if answer.is_empty() {
+        out.stderr("\n");
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&answer).trim().to_owned()))
+}
+
 /// The same for what was just shown: what was typed before is no answer.
 pub(super) fn ask_afresh(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Output) -> Result<bool> {
     if is_possible() {

@@ -4,7 +4,7 @@ use super::{
     Exit,
     call::Call,
     output::printable,
-    phrase::{REDONE, RESTORED},
+    phrase::{self, REDONE, RESTORED},
     restore::{Format, Words},
 };
 use crate::{
@@ -73,8 +73,16 @@ pub(super) fn print(
 
 /// Prints what the moves of refs mean, or would mean.
 fn print_moves(undone: &Undone, only_looked: bool, call: &mut Call) -> Result<()> {
-    for moved in &undone.moved {
-        let id = note::noted(&moved.r#ref).or(moved.new).or(moved.old).map(|id| call.names.id(&id)).unwrap_or_default();
+    let is_review = |name: &str| note::noted(name).is_some_and(|(of, _)| of == refname::REVIEWS);
+    let (reviews, others): (Vec<_>, Vec<_>) = undone.moved.iter().partition(|moved| is_review(&moved.r#ref));
+    if !reviews.is_empty() {
+        let files = phrase::count(reviews.len(), "file");
+        let verb = if only_looked { "would be" } else { "is" };
+        call.out.note(&format!("what was decided about {files} {verb} as before"))?;
+    }
+    for moved in others {
+        let of_note = note::noted(&moved.r#ref).map(|(_, id)| id);
+        let id = of_note.or(moved.new).or(moved.old).map(|id| call.names.id(&id)).unwrap_or_default();
         let line = meaning(&moved.r#ref, (moved.new.is_some(), only_looked), &id);
         if only_looked { call.out.line(&line)? } else { call.out.note(&line)? }
     }
@@ -111,7 +119,7 @@ mod tests {
     #[case::archived("refs/checkpoints/archive/1-1a2b", true, "in the archive: checkpoints up to 1a2b")]
     #[case::verified("refs/checkpoints/verified/main", false, "no longer verified: 1a2b")]
     #[case::tag("refs/checkpoints/tags/a", true, "tagged 'a': 1a2b")]
-    #[case::note(&note::note_ref(gix::ObjectId::null(gix::hash::Kind::Sha1)), false, "no longer noted: 1a2b")]
+    #[case::note(&note::note_ref(refname::NOTES, gix::ObjectId::null(gix::hash::Kind::Sha1)), false, "no longer noted: 1a2b")]
     #[case::other("refs/checkpoints/pending/x", true, "held by refs/checkpoints/pending/x: 1a2b")]
     fn what_refs_mean(#[case] name: &str, #[case] is_there: bool, #[case] expected: &str) {
         assert_eq!(meaning(name, (is_there, false), "1a2b"), expected);

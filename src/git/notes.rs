@@ -29,6 +29,8 @@ use crate::{
 /// All notes, as they are at one moment, with what is to be changed.
 pub(crate) struct Notes<'r> {
     repo: &'r Repo,
+    /// The ref.
+    name: &'static str,
     /// What the ref points to.
     first: Option<ObjectId>,
     tip: Option<ObjectId>,
@@ -66,7 +68,12 @@ pub(crate) enum NoteFate {
 impl Repo {
     /// Reads the notes.
     pub(crate) fn notes(&self) -> Result<Notes<'_>> {
-        Notes::at(self, self.find_sound_ref(refname::NOTES)?)
+        self.notes_of(refname::NOTES)
+    }
+
+    /// Reads what the ref `name` has in the form of notes.
+    pub(crate) fn notes_of(&self, name: &'static str) -> Result<Notes<'_>> {
+        Ok(Notes { name, ..Notes::at(self, self.find_sound_ref(name)?)? })
     }
 
     /// Reads the notes for what has another purpose: none, and a warning, if they cannot be read.
@@ -83,14 +90,14 @@ impl Repo {
         }
     }
 
-    /// Returns how notes change between two commits of the ref, each as the move of a ref that the note does not have
+    /// Returns how notes change between two commits of the ref `name`, each as the move of a ref that the note does not have
     /// ([`note::note_ref`]).
-    pub(super) fn moves_of_notes(&self, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Move>> {
+    pub(super) fn moves_of_notes(&self, name: &str, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<Vec<Move>> {
         if old == new {
             return Ok(Vec::new());
         }
         let changes = self.changed_notes(tree_of(self, old)?, tree_of(self, new)?)?;
-        let moved = |(id, (old, new))| Move { name: note::note_ref(id), old, new };
+        let moved = |(id, (old, new))| Move { name: note::note_ref(name, id), old, new };
         Ok(changes.into_iter().map(moved).filter(|moved| moved.old != moved.new).collect())
     }
 
@@ -126,7 +133,7 @@ impl<'r> Notes<'r> {
         let tree_id = tree_of(repo, tip)?;
         let mut places = BTreeMap::new();
         collect(repo, tree_id, &BString::default(), &mut places)?;
-        Ok(Self { repo, first: tip, tip, tree_id, places })
+        Ok(Self { repo, name: refname::NOTES, first: tip, tip, tree_id, places })
     }
 
     /// Returns what has a note, with the blobs.
@@ -310,7 +317,7 @@ impl<'r> Notes<'r> {
     /// Returns what makes the changes visible; none if there are none.
     pub(crate) fn update(&self) -> Option<RefUpdate> {
         let (old, new) = (self.first, self.tip);
-        (old != new).then(|| RefUpdate { name: refname::NOTES.to_owned(), old, new })
+        (old != new).then(|| RefUpdate { name: self.name.to_owned(), old, new })
     }
 
     /// Returns the latest commit, with the changes.

@@ -305,12 +305,12 @@ impl Repo {
         Ok(Some(change))
     }
 
-    /// Returns the moves that `updates` are. Of the ref of the notes, these are the notes that change.
+    /// Returns the moves that `updates` are. Of a ref of notes, these are the notes that change.
     fn moves_of(&self, updates: &[RefUpdate]) -> Result<Vec<Move>> {
         let mut moves = Vec::new();
         for RefUpdate { name, old, new } in updates.iter().filter(|update| update.old != update.new) {
-            if name == refname::NOTES {
-                moves.extend(self.moves_of_notes(*old, *new)?);
+            if refname::is_notes(name) {
+                moves.extend(self.moves_of_notes(name, *old, *new)?);
             } else if refname::is_recorded(name) {
                 moves.push(Move { name: name.clone(), old: *old, new: *new });
             }

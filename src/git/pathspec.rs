@@ -20,6 +20,7 @@ pub(crate) struct Pathspec<'r> {
     search: gix::pathspec::Search,
     attributes: Option<RuleStack>,
     texts: Vec<BString>,
+    /// Of each, whether it has matched a path; those that leave paths out need not.
     has_matched: Vec<bool>,
 }
 
@@ -63,9 +64,10 @@ impl Repo {
         } else {
             None
         };
+        let has_matched = patterns.iter().map(gix::pathspec::Pattern::is_excluded).collect();
         let search =
             gix::pathspec::Search::from_specs(patterns, None::<&Path>, &self.root).context(Kind::User, what)?;
-        Ok(Pathspec { repo: self, search, attributes, texts: texts.to_owned(), has_matched: vec![false; texts.len()] })
+        Ok(Pathspec { repo: self, search, attributes, texts: texts.to_owned(), has_matched })
     }
 }
 

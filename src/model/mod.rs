@@ -47,6 +47,7 @@ pub(crate) mod redact;
 pub(crate) mod ref_component;
 pub mod refname;
 pub(crate) mod removal;
+pub(crate) mod review;
 pub(crate) mod round;
 pub(crate) mod round_text;
 pub(crate) mod secret;

@@ -1,4 +1,4 @@
-//! Notes: text that belongs to a checkpoint, or to a commit with a record.
+//! Notes: text that belongs to a checkpoint, or to a commit with a record; and, in the same form, what was decided about files.
 
 use gix::ObjectId;
 
@@ -13,24 +13,30 @@ pub(crate) const CARRIED: &str = "note carried along";
 
 /// The same of one that brings notes back to what they were.
 pub(crate) const RESTORED: &str = "note restored";
+/// The same of one that writes down what was decided in a review.
+pub(crate) const REVIEWED: &str = "review";
 
 /// The most bytes of a note.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// Returns true if commits of the notes have a message with this first line.
 pub(crate) fn is_subject_of_notes(subject: &[u8]) -> bool {
-    [WRITTEN, REMOVED, CARRIED, RESTORED].iter().any(|known| known.as_bytes() == subject)
+    [WRITTEN, REMOVED, CARRIED, RESTORED, REVIEWED].iter().any(|known| known.as_bytes() == subject)
 }
 
-/// Returns what operations call the note for the commit `id`: as if each note had a ref, which points to its text. So two worktrees
-/// that write notes for different commits do not stand in each other's way.
-pub(crate) fn note_ref(id: ObjectId) -> String {
-    format!("{}/{id}", refname::NOTES)
+/// Returns what operations call the note for `id` in the ref `notes`: as if each note had a ref, which points to its text. So two
+/// worktrees that write notes for different commits do not stand in each other's way.
+pub(crate) fn note_ref(notes: &str, id: ObjectId) -> String {
+    format!("{notes}/{id}")
 }
 
-/// Returns the commit of which `name` names the note, as [`note_ref`] does.
-pub(crate) fn noted(name: &str) -> Option<ObjectId> {
-    ObjectId::from_hex(name.strip_prefix(refname::NOTES)?.strip_prefix('/')?.as_bytes()).ok()
+/// Returns the ref that has the note, and what the note is for, if `name` is as [`note_ref`] returns it.
+pub(crate) fn noted(name: &str) -> Option<(&'static str, ObjectId)> {
+    let of = |notes: &'static str| {
+        let id = name.strip_prefix(notes)?.strip_prefix('/')?;
+        Some((notes, ObjectId::from_hex(id.as_bytes()).ok()?))
+    };
+    of(refname::NOTES).or_else(|| of(refname::REVIEWS))
 }
 
 /// Returns what stays of two notes for one checkpoint: both, or one if they are the same.

@@ -8,7 +8,7 @@ use super::{path_text, refname, session::is_valid_id, trailer};
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 15] = [
+const UNDOABLE: [&str; 16] = [
     RESTORE,
     "undo",
     "redo",
@@ -18,6 +18,7 @@ const UNDOABLE: [&str; 15] = [
     "verify",
     "tag",
     "note",
+    "review",
     "prune",
     "drop",
     "import",

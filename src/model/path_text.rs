@@ -63,7 +63,7 @@ pub(crate) fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
 }
 
 /// The form of a path in our own files: escaped, and also in base64 if it is not UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPath {
     path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

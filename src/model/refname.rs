@@ -38,6 +38,8 @@ const REMOVED: &str = "@/removed-";
 pub const HISTORY: &str = "refs/checkpoints/history";
 /// The notes of the user, as a tree of git-notes(1).
 pub const NOTES: &str = "refs/checkpoints/notes";
+/// What a person has decided about changed lines, as a tree in the form of notes.
+pub const REVIEWS: &str = "refs/checkpoints/reviews";
 /// The namespace of transcripts, one ref a month.
 pub const TRANSCRIPTS: &str = "refs/checkpoints/transcripts/";
 /// What a file that was exported has, in such a file.
@@ -244,6 +246,11 @@ pub fn worktree_of_operations(name: &str) -> Option<BString> {
 /// Returns true if the ref `name` is of a log of records or transcripts, whose commits follow one another.
 pub fn is_log(name: &str) -> bool {
     name == HISTORY || name.starts_with(TRANSCRIPTS)
+}
+
+/// Returns true if the ref `name` has texts of people in the form of notes.
+pub fn is_notes(name: &str) -> bool {
+    [NOTES, REVIEWS].contains(&name)
 }
 
 /// Returns true if the ref `name` is of a log of records that was fetched from a remote.

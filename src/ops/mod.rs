@@ -41,6 +41,7 @@ pub(crate) mod remotes;
 pub(crate) mod report;
 pub mod reset;
 pub(crate) mod restore;
+pub(crate) mod review;
 pub mod rewrite;
 pub(crate) mod rounds;
 pub(crate) mod salvage;

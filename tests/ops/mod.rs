@@ -80,6 +80,7 @@ mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;
 mod restore_words;
+mod review;
 mod rewrite;
 mod rewrites;
 mod rounds;

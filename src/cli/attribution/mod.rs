@@ -1,7 +1,7 @@
 //! `git checkpoint attribution`: who wrote the lines of a commit, a range, or the worktree.
 
 mod markdown;
-mod patch;
+pub(super) mod patch;
 mod porcelain;
 mod text;
 mod title;

@@ -1,5 +1,7 @@
 //! The changed lines, each added one marked with its owner.
 
+use std::collections::BTreeSet;
+
 use bstr::BString;
 
 use super::{
@@ -17,14 +19,31 @@ use crate::{
 
 /// Prints what the marks mean, and the patch.
 pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
+    let owners = || found.patch.iter().flat_map(|file| &file.hunks).flat_map(|(_, owners)| owners);
+    let sessions = sessions_of(owners());
+    print_legend(&sessions, owners(), call)?;
+    found.patch.iter().try_for_each(|file| print_file(file, &sessions, call))
+}
+
+/// Returns those of `owners` that are agents, each once: the numbers in the marks count them.
+pub(in crate::cli) fn sessions_of<'w>(owners: impl Iterator<Item = &'w Who>) -> Vec<&'w Who> {
     let mut sessions: Vec<&Who> = Vec::new();
-    for who in found.patch.iter().flat_map(|file| &file.hunks).flat_map(|(_, owners)| owners) {
+    for who in owners {
         let is_agent = matches!(who.owner, Kind::Agent | Kind::Mixed);
         if is_agent && !sessions.iter().any(|known| is_same(known, who)) {
             sessions.push(who);
         }
     }
-    for (number, who) in (1..).zip(&sessions) {
+    sessions
+}
+
+/// Prints what the marks of `owners` mean, which are people and `sessions`.
+pub(in crate::cli) fn print_legend<'w>(
+    sessions: &[&Who],
+    owners: impl Iterator<Item = &'w Who>,
+    call: &mut Call,
+) -> Result<()> {
+    for (number, who) in (1..).zip(sessions) {
         let mut name = printable(who.agent.as_deref().unwrap_or("agent"));
         for (word, value) in [("session", &who.session), ("model", &who.model)] {
             if let Some(value) = value {
@@ -35,11 +54,9 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         let mark = call.out.paint(style(Kind::Agent), &format!("A{number}"));
         call.out.field(&format!("{mark} "), &format!("{name}{turn}"))?;
     }
-    let others = [Kind::Human, Kind::Mixed, Kind::Unknown, Kind::Base].into_iter().filter(|kind| {
-        found.patch.iter().flat_map(|file| &file.hunks).any(|(_, owners)| owners.iter().any(|who| who.owner == *kind))
-    });
+    let found: BTreeSet<Kind> = owners.map(|who| who.owner).collect();
     let mut has_legend = !sessions.is_empty();
-    for kind in others {
+    for kind in [Kind::Human, Kind::Mixed, Kind::Unknown, Kind::Base].into_iter().filter(|kind| found.contains(kind)) {
         has_legend = true;
         let mark = call.out.paint(style(kind), &letter(kind).to_string());
         let meaning = match kind {
@@ -51,10 +68,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         let padding = " ".repeat(sessions.len().to_string().len());
         call.out.field(&format!("{mark}{padding} "), meaning)?;
     }
-    if has_legend {
-        call.out.line("")?;
-    }
-    found.patch.iter().try_for_each(|file| print_file(file, &sessions, call))
+    if has_legend { call.out.line("") } else { Ok(()) }
 }
 
 fn is_same(one: &Who, other: &Who) -> bool {
@@ -62,25 +76,33 @@ fn is_same(one: &Who, other: &Who) -> bool {
 }
 
 fn print_file(file: &PatchFile, sessions: &[&Who], call: &mut Call) -> Result<()> {
-    let width = sessions.len().to_string().len() + 1;
-    let name =
-        |prefix: &str, path: &BString| phrase::quoted(&BString::from([prefix.as_bytes(), path.as_slice()].concat()));
-    let old = if file.sides.0 { name("a/", file.old_path.as_ref().unwrap_or(&file.path)) } else { "/dev/null".into() };
-    let new = if file.sides.1 { name("b/", &file.path) } else { "/dev/null".into() };
-    for line in [format!("--- {old}"), format!("+++ {new}")] {
-        let line = call.out.paint(phrase::BOLD, &line);
-        call.out.line(&line)?;
-    }
+    let old = file.sides.0.then(|| file.old_path.as_ref().unwrap_or(&file.path));
+    print_names([old, file.sides.1.then_some(&file.path)], call)?;
     if file.is_binary {
         return call.out.line("no lines");
     }
     for (hunk, owners) in &file.hunks {
-        print_hunk(hunk, owners, sessions, width, call)?;
+        print_hunk(hunk, owners, sessions, call)?;
     }
     Ok(())
 }
 
-fn print_hunk(hunk: &Hunk, owners: &[Who], sessions: &[&Who], width: usize, call: &mut Call) -> Result<()> {
+/// Prints the names that a file had and has; none where it is not there.
+pub(in crate::cli) fn print_names(names: [Option<&BString>; 2], call: &mut Call) -> Result<()> {
+    for (sign, prefix, path) in [("---", "a/", names[0]), ("+++", "b/", names[1])] {
+        let name = path.map_or_else(
+            || "/dev/null".to_owned(),
+            |path| phrase::quoted(&BString::from([prefix.as_bytes(), path.as_slice()].concat())),
+        );
+        let line = call.out.paint(phrase::BOLD, &format!("{sign} {name}"));
+        call.out.line(&line)?;
+    }
+    Ok(())
+}
+
+/// Prints `hunk`, each added line with the mark of its owner.
+pub(in crate::cli) fn print_hunk(hunk: &Hunk, owners: &[Who], sessions: &[&Who], call: &mut Call) -> Result<()> {
+    let width = sessions.len().to_string().len() + 1;
     let header = printable(hunk.header());
     let header = call.out.paint(phrase::MARK, &header);
     call.out.line(&header)?;

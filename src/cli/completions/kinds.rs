@@ -101,6 +101,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("removed", Kind::Removed),
     ("round", Kind::Round),
     ("session", Kind::Session),
+    ("session|commit|range", Kind::Explained),
     ("shell", Kind::Free),
     ("size", Kind::Free),
     ("span", Kind::Free),

@@ -3,6 +3,7 @@
 //! Git decides which lines were added and deleted; records only add the authors.
 
 mod authors;
+mod changed;
 mod checkpoints;
 mod commit;
 mod commits;
@@ -25,6 +26,7 @@ mod unseen;
 mod who;
 mod worktree;
 
+pub(crate) use changed::{ChangedFile, changed, changed_in};
 pub(crate) use checkpoints::of_checkpoints;
 pub(crate) use commit::{OfCommit, Reader};
 pub(crate) use commits::{attribution, named, of_commits};

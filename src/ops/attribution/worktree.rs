@@ -82,7 +82,7 @@ pub(crate) fn uncommitted(context: &Context, path: &BStr) -> Result<Uncommitted>
 
 /// Returns the attribution of the lines that the worktree adds to HEAD and to `others`, the commits being merged, limited
 /// to the files that `wanted` accepts; on request, these may have had names that it does not accept.
-fn beyond(
+pub(super) fn beyond(
     context: &Context,
     others: &[ObjectId],
     wanted: &mut dyn FnMut(&BString) -> bool,

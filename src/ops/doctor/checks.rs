@@ -97,7 +97,7 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
 fn without_id(repo: &Repo, name: &str) -> String {
     let fix = "'git checkpoint doctor --fix' sets its file aside and puts what it led to last into the archive";
     let shadow = refname::ShadowName::from_ref(name).filter(|shadow| shadow.worktree != repo.worktree_id());
-    let is_log = name == refname::NOTES || name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
+    let is_log = refname::is_notes(name) || name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
     if repo.refs_without_id(name).is_empty() || is_log {
         return "'git fsck' says what is wrong, and names the dangling commits, of which one may be its last"
             .to_owned();

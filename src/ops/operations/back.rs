@@ -1,6 +1,6 @@
 //! Finds in the log what brings the refs and files of a worktree back to what they were after an operation.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use gix::ObjectId;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, notes::Notes, read_operations::Recorded},
+    git::{Repo, read_operations::Recorded},
     model::{
         contributor::Contributor,
         note,
@@ -223,12 +223,13 @@ fn plan(
     for prefix in [refname::PREFIX, refname::FETCHED] {
         refs.extend(repo.refs_below(prefix).or_else(|_| repo.sound_refs(prefix))?);
     }
-    refs.retain(|name, _| refname::is_recorded(name) && name != refname::NOTES);
+    refs.retain(|name, _| refname::is_recorded(name) && !refname::is_notes(name));
     // Each note goes back by itself. Where none has to, it does no harm that they cannot be read.
-    let mut moves = later.iter().filter(|it| it.fate == Fate::TakenBack).flat_map(|it| &it.operation.moves);
-    let has_notes = moves.any(|moved| note::noted(&moved.name).is_some());
-    let notes = if has_notes { Some(repo.notes()?) } else { None };
-    refs.extend(notes.iter().flat_map(Notes::all).map(|(id, blob)| (note::note_ref(id), blob)));
+    let moves = later.iter().filter(|it| it.fate == Fate::TakenBack).flat_map(|it| &it.operation.moves);
+    let with_notes: BTreeSet<&'static str> = moves.filter_map(|moved| Some(note::noted(&moved.name)?.0)).collect();
+    for name in with_notes {
+        refs.extend(repo.notes_of(name)?.all().map(|(id, blob)| (note::note_ref(name, id), blob)));
+    }
     let worktree = if wherever { None } else { Some((repo.worktree_id(), Base::of_head(repo.head()?.id))) };
     let place = Place { worktree, refs: &refs };
     // Where objects are missing, one archived shadow too many does no harm.

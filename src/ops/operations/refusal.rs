@@ -7,7 +7,7 @@ use crate::{
     model::{
         note,
         obstacle::Obstacle,
-        refname::{Base, ShadowName},
+        refname::{self, Base, ShadowName},
     },
     ops::called::with_short_ids,
 };
@@ -55,8 +55,10 @@ fn cause(repo: &Repo, log: &Log, obstacle: &Obstacle) -> String {
 
 /// Returns what people call the ref `name`.
 fn called(repo: &Repo, name: &str) -> String {
-    if let Some(id) = note::noted(name) {
-        return format!("the note of {}", repo.short_id(&id));
+    match note::noted(name) {
+        Some((refname::REVIEWS, _)) => return "what was decided about a file".to_owned(),
+        Some((_, id)) => return format!("the note of {}", repo.short_id(&id)),
+        None => {}
     }
     match ShadowName::from_ref(name).map(|shadow| shadow.base) {
         Some(Base::Unborn) => "the shadow before the first commit".to_owned(),

@@ -295,7 +295,7 @@ impl<'r> Work<'r> {
         let mut updates = updates(&refs);
         for (name, old) in repo.refs_below(refname::PREFIX)? {
             let is_notes = name == refname::NOTES;
-            if is_notes || refname::is_log(&name) {
+            if refname::is_notes(&name) || refname::is_log(&name) {
                 let mut new = logs.replace(old, &mut objects)?;
                 if is_notes {
                     new = carried(&objects.in_memory(), new, &replaced, &mut objects)?;

@@ -66,7 +66,7 @@ pub(super) struct Commits {
 impl Commits {
     pub(super) fn read(repo: &Repo) -> Result<Self> {
         let refs = repo.refs_below(refname::PREFIX)?;
-        let is_log = |name: &str| name == refname::NOTES || refname::is_log(name);
+        let is_log = |name: &str| refname::is_notes(name) || refname::is_log(name);
         let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
         let logs = log_commits(repo, &log_tips)?;
         let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, operations: BTreeSet::new() };

@@ -93,10 +93,15 @@ impl Back {
         let update = |moved: &Move| RefUpdate { name: moved.name.clone(), old: moved.old, new: moved.new };
         let mut updates: Vec<RefUpdate> = of_refs.into_iter().map(update).collect();
         let mut objects = NewObjects::new(repo, Target::Loose);
-        if !of_notes.is_empty() {
-            let mut notes = repo.notes()?;
-            let edits: Vec<_> = of_notes.iter().filter_map(|it| Some((note::noted(&it.name)?, it.new))).collect();
-            if of_notes.iter().zip(&edits).any(|(moved, (id, _))| notes.blob(id) != moved.old) {
+        for name in [refname::NOTES, refname::REVIEWS] {
+            let of_ref = |moved: &&&Move| note::noted(&moved.name).is_some_and(|(of, _)| of == name);
+            let moves: Vec<&Move> = of_notes.iter().filter(of_ref).copied().collect();
+            if moves.is_empty() {
+                continue;
+            }
+            let mut notes = repo.notes_of(name)?;
+            let edits: Vec<_> = moves.iter().filter_map(|it| Some((note::noted(&it.name)?.1, it.new))).collect();
+            if moves.iter().zip(&edits).any(|(moved, (id, _))| notes.blob(id) != moved.old) {
                 return Err(Error::race("another command has changed the note meanwhile"));
             }
             notes.edit(&edits, (repo.identity(), repo.now()), note::RESTORED, &mut objects)?;

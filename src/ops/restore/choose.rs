@@ -1,6 +1,10 @@
 //! `restore --patch`: the user chooses hunks among what a restore would change.
 
-use std::{collections::BTreeSet, sync::atomic::AtomicBool, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::AtomicBool,
+    time::Instant,
+};
 
 use bstr::BString;
 use gix::objs::Kind as ObjectKind;
@@ -85,7 +89,7 @@ fn offer(
     }
     let to = if is_asked { context.repo.choose_hunks(from, to, ends)? } else { from };
     written.check_and_release()?;
-    Ok(ChosenHunks { target, from, to, is_asked, not_offered })
+    Ok(ChosenHunks { target, from, to, moved: BTreeMap::new(), is_asked, not_offered })
 }
 
 /// Returns false if `group` is restored only as a whole, as a file in the place of a directory. Git asks for one path after the

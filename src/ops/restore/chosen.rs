@@ -1,5 +1,7 @@
 //! The hunks of a restore that the user has chosen.
 
+use std::collections::BTreeMap;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -20,6 +22,8 @@ pub struct ChosenHunks {
     /// The tree of what was offered, as it was when the user was asked, and the same with the chosen hunks.
     pub(super) from: ObjectId,
     pub(super) to: ObjectId,
+    /// The files that `to` has in another place than `from`: each with its path in `from`.
+    pub(super) moved: BTreeMap<BString, BString>,
     /// True if git had something to ask.
     pub(super) is_asked: bool,
     pub(super) not_offered: Vec<NotOffered>,
@@ -35,6 +39,13 @@ pub struct NotOffered {
 }
 
 impl ChosenHunks {
+    /// Returns the choice of what leads from the tree `from`, the files as they are now, to the tree `to`: both have the files only that
+    /// are chosen from. `target` is the commit whose lines `to` has beside those of `from`;
+    /// `moved` are files that `to` has in another place: each with its path in `from`.
+    pub(crate) fn of(target: ObjectId, from: ObjectId, to: ObjectId, moved: BTreeMap<BString, BString>) -> Self {
+        Self { target, from, to, moved, is_asked: true, not_offered: Vec::new() }
+    }
+
     /// Returns true if no hunk was chosen.
     pub fn is_nothing(&self) -> bool {
         self.from == self.to
@@ -61,17 +72,22 @@ impl ChosenHunks {
     /// If the file has changed since the user was asked, or if a part was chosen of a file that has no parts.
     pub(super) fn limit(&self, repo: &Repo, steps: Vec<Step>) -> Result<Vec<Step>> {
         let mut chosen = Vec::new();
+        let is_source = |step: &&Step| self.moved.values().any(|from| *from == step.path);
+        let sources: BTreeMap<BString, Content> =
+            steps.iter().filter(is_source).filter_map(|step| Some((step.path.clone(), step.before?))).collect();
         for step in steps {
             let path = step.path.as_bstr();
             let (from, to) = (repo.find_leaf(self.from, path)?, repo.find_leaf(self.to, path)?);
-            chosen.extend(chosen_step(step, from, to)?);
+            let source = self.moved.get(&step.path).and_then(|from| sources.get(from)).copied();
+            chosen.extend(chosen_step(step, from, to, source)?);
         }
         Ok(chosen)
     }
 }
 
-/// Returns `step` as far as the user has chosen: the file was `from` when the user was asked, and is to be `to`.
-fn chosen_step(step: Step, from: Option<Leaf>, to: Option<Leaf>) -> Result<Option<Step>> {
+/// Returns `step` as far as the user has chosen: the file was `from` when the user was asked, and is to be `to`;
+/// `source` is the file elsewhere that comes here.
+fn chosen_step(step: Step, from: Option<Leaf>, to: Option<Leaf>, source: Option<Content>) -> Result<Option<Step>> {
     if from == to {
         return Ok(None);
     }
@@ -81,13 +97,13 @@ fn chosen_step(step: Step, from: Option<Leaf>, to: Option<Leaf>) -> Result<Optio
             step.path
         )));
     }
-    let after = to.map(|leaf| chosen_content(&step, leaf)).transpose()?;
+    let after = to.map(|leaf| chosen_content(&step, leaf, source)).transpose()?;
     Ok(Some(Step { after, ..step }))
 }
 
 /// Returns what the chosen `leaf` stands for, byte for byte.
-fn chosen_content(step: &Step, leaf: Leaf) -> Result<Content> {
-    let sides = || step.before.iter().chain(&step.after);
+fn chosen_content(step: &Step, leaf: Leaf, source: Option<Content>) -> Result<Content> {
+    let sides = || step.before.into_iter().chain(source).chain(step.after);
     // If only the mode is chosen, the bytes stay. If all is chosen, they are the target's.
     if let Some(side) = sides().find(|side| side.leaf.id == leaf.id && side.leaf.mode.same_type(leaf.mode)) {
         return Ok(Content { leaf, raw: side.raw });
@@ -135,7 +151,7 @@ mod tests {
     ) {
         let content = |text| leaf(text).map(|leaf| Content { leaf, raw: None });
         let step = Step { path: "f".into(), before: content(now), after: content(target) };
-        let found = chosen_step(step.clone(), leaf(from), leaf(to));
+        let found = chosen_step(step.clone(), leaf(from), leaf(to), None);
         match expected {
             "!" => assert!(found.is_err()),
             "-" => assert_eq!(found.expect("no error"), None),
@@ -171,7 +187,7 @@ mod tests {
         };
         let content = |text, raw| Content { leaf: leaf(text), raw: raws(raw) };
         let step = Step { path: "f".into(), before: Some(content(now, "r")), after: Some(content(target, raw)) };
-        let found = chosen_step(step, Some(leaf(now)), Some(leaf(to)));
+        let found = chosen_step(step, Some(leaf(now)), Some(leaf(to)), None);
         let found = found.ok().map(|step| step.expect("something is chosen").after.expect("a file"));
         assert_eq!(found, expected.map(|text| content(text, &text[text.len() - 1..])));
     }

@@ -74,6 +74,7 @@ pub(crate) use back::{causes_of_left, refuse_open_turns};
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::{check_way_back, go_back};
+pub(crate) use restored::serialize_left;
 pub use restored::{Restored, RestoredSubmodule};
 pub(crate) use undo::Look;
 pub use undo::UndoOptions;

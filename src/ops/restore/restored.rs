@@ -164,7 +164,7 @@ impl<T> Described<T> {
     }
 }
 
-fn serialize_left<S: Serializer>(left: &[Left], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_left<S: Serializer>(left: &[Left], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Rest {
         why: String,

@@ -51,7 +51,7 @@ pub(crate) fn set_all_blank_aside(worktree: &Worktree<'_>) -> Result<Vec<Blank>>
     let repo = &worktree.repo;
     let is_of_another = |name: &str| {
         // The log of records would begin anew, and so would the notes.
-        let is_log = name == refname::NOTES || name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
+        let is_log = refname::is_notes(name) || name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
         let is_mark = name.starts_with(refname::VERIFIED) && name != refname::verified_ref(repo.worktree_id());
         is_log || is_mark || ShadowName::from_ref(name).is_some_and(|shadow| shadow.worktree != repo.worktree_id())
     };
