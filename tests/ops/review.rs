@@ -230,7 +230,7 @@ fn decisions_of_editors_are_checked() {
     let id = id_of(&world, "five");
     let before = world.sh("git for-each-ref; sha256sum f");
     for given in [
-        "".to_owned(),
+        String::new(),
         "[]".to_owned(),
         r#"{"decisions":[{"id":"0000000000000000","verdict":"accept"}]}"#.to_owned(),
         format!(r#"{{"decisions":[{{"id":"{id}","verdict":"drop"}}]}}"#),
