@@ -56,9 +56,8 @@ impl Repo {
     /// accepts, and to those that have the name of another old file now.
     ///
     /// What may not have been renamed at all competes with that: the file that has the name of an old one now, with other content, and
-    /// what was at the path of a target before. A file that still has its name, and the same content or more than half as much of it as the
-    /// target, was not renamed, unless another old file has come there: the target has a copy, or a part. Git's `--break-rewrites` draws
-    /// the line there, too.
+    /// what was at the path of a target before. A file that still has its name, and at least as much of its old content as
+    /// the target has, was not renamed, unless another old file has come there: the target has a copy, or a part.
     pub(crate) fn new_names(
         &self,
         old: &[Old],
@@ -110,8 +109,8 @@ impl Repo {
             let stays = old_path.as_ref().filter(|name| found.iter().all(|other| other.path != **name));
             let stays = stays.and_then(|name| there.get(name));
             if let (Some(stays), Some(before), Some(after)) = (stays, before, after) {
-                let kept = self.likeness(*before, *stays)?;
-                copies.extend((2 * kept > self.likeness(*before, *after)?).then(|| path.clone()));
+                let kept = self.part_of(*before, *stays)?;
+                copies.extend((kept > 0 && kept >= self.part_of(*before, *after)?).then(|| path.clone()));
             }
         }
         found.retain(|change| !copies.contains(&change.path));
@@ -152,11 +151,11 @@ mod tests {
     #[case::exchanged("n abcd, p wxyz", "n - wxyz, p - abcd", By::Git, ALL, "p>n n>p")]
     #[case::by_turns_and_similar("n abcdefgh, p abcdewxyz", "m - abcdefgh, n - abcdewxyz", By::Git, NEW, "n>m p>n")]
     #[case::copied("n abcd", "m - abcd, n* - abcd", By::Git, NEW, "")]
-    #[case::copied_and_edited("n abcd", "m - abcd, n - abcx", By::Git, NEW, "")]
-    #[case::copied_and_both_edited("n abcdef", "m - abcdex, n - abcxyz", By::Git, NEW, "")]
-    #[case::split("n abcdefg", "m - abcd, n - efg", By::Git, NEW, "")]
+    #[case::copied_and_edited("n abcd", "m - abcd, n - abcx", By::Git, NEW, "n>m")]
+    #[case::copied_and_both_edited("n abcdef", "m - abcdex, n - abcxyz", By::Git, NEW, "n>m")]
+    #[case::split("n abcdefg", "m - abcd, n - efg", By::Git, NEW, "n>m")]
+    #[case::copied_and_gone_on("n abcd", "m - abcd, n - abcdxy", By::Git, NEW, "")]
     #[case::moved_below_the_same_head("n abcdefgh", "m - abcdefgh, n - abx", By::Git, NEW, "n>m")]
-    #[case::two_versions_and_one_is_there("n abcd, n abcy", "m - abcd, n - abcy", By::Git, NEW, "")]
     #[case::two_equal_files("n abcd, p abcd", "m - abcd, d/p - abcd", By::Whole, NEW, "p>d/p n>m")]
     fn new_names(
         #[case] old: &str,

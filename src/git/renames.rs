@@ -62,9 +62,16 @@ impl Repo {
         search.finish()
     }
 
-    /// Returns the common part of the larger file, of [`MAX_SCORE`].
-    pub(super) fn likeness(&self, one: Leaf, other: Leaf) -> Result<u64> {
-        Side::new(0, one).score(&mut Side::new(0, other), self, 0)
+    /// Returns how much of the file `old` the file `new` has, of [`MAX_SCORE`]; 0 if one of them is no file, or too large.
+    pub(super) fn part_of(&self, old: Leaf, new: Leaf) -> Result<u64> {
+        let (mut old, mut new) = (Side::new(0, old), Side::new(0, new));
+        let is_comparable = is_file(old.leaf.mode) && is_file(new.leaf.mode);
+        let (Some(size), Some(other)) = (old.size(self)?, new.size(self)?) else { return Ok(0) };
+        if !is_comparable || size == 0 || size.max(other) > BIG_FILE {
+            return Ok(0);
+        }
+        let (Some(old), Some(new)) = (old.spans(self)?, new.spans(self)?) else { return Ok(0) };
+        Ok(common_bytes(old, new) * MAX_SCORE / size)
     }
 
     /// Returns the changes with renames, and false if the search for similar content was left out.

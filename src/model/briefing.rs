@@ -184,7 +184,7 @@ fn shown(line: &str) -> String {
 /// The longest run of tildes at the beginning of a line that is quoted as it is: a fence has to be longer.
 const MOST_TILDES: usize = 16;
 
-/// Returns how many tildes `line` begins with. Blanks before them do not keep a fence from its end (CommonMark 0.31, 4.5).
+/// Returns how many tildes `line` begins with. Blanks before them do not keep a fence from its end (`CommonMark` 0.31, 4.5).
 fn tildes(line: &str) -> usize {
     line.trim_start().chars().take_while(|character| *character == '~').count()
 }

@@ -149,9 +149,10 @@ fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec
 
 /// Returns `link` with the only files whose work `commit`, which its commit is made from, has; none if that is not known: no link says
 /// more than a wrong one.
-fn limited(log: &Log<'_>, commit: ObjectId, link: Link) -> Result<Option<Link>> {
+fn limited(log: &Log<'_>, commit: ObjectId, mut link: Link) -> Result<Option<Link>> {
     let limit = log.limit(&link.record, commit)?;
-    Ok((!limit.is_doubtful).then_some(Link { only: limit.files, ..link }))
+    link.only = limit.files;
+    Ok((!limit.is_doubtful).then_some(link))
 }
 
 /// Appends `links`. A commit that was made of several may have the work of one record from more than one of them.
@@ -167,7 +168,9 @@ fn append(context: &Context, mut links: Vec<Link>) -> Result<()> {
             known.dedup();
         }
     }
-    links.iter_mut().for_each(|link| link.only.clone_from(&only[&(link.record, link.commit)]));
+    for link in &mut links {
+        link.only.clone_from(&only[&(link.record, link.commit)]);
+    }
     if links.is_empty() {
         return Ok(());
     }

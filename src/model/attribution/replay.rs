@@ -1,7 +1,7 @@
 //! The replay: applies steps and tracks the owner of each line; `finish` computes what the commit adds and deletes.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
@@ -119,12 +119,9 @@ impl<'d> Replay<'d> {
             self.flush();
             self.author = Some(author);
         }
-        // Renames may form a circle, so all files are taken out before any is put back. What has the name of a renamed file is new.
-        let left: HashSet<BString> = changes.iter().filter_map(|change| change.from.clone()).collect();
-        let is_new = |change: &Change| change.from.is_none() && left.contains(&change.path);
-        let source = |change: &Change| if is_new(change) { None } else { self.source(change) };
-        let sources: Vec<Option<BString>> = changes.iter().map(source).collect();
-        for from in left {
+        // Renames may form a circle, so all files are taken out before any is put back.
+        let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
+        for from in changes.iter().filter_map(|change| change.from.clone()) {
             self.pending.insert(from, Pending { source: None, after: None, moved: None, is_of_commit });
         }
         for (change, source) in changes.into_iter().zip(sources) {

@@ -194,7 +194,7 @@ impl Reader<'_> {
             carried.push(spans);
         }
         // The author of lines that cannot be compared with a record is unknown.
-        let author = if !lost.is_empty() { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
+        let author = if lost.is_empty() { otherwise.author } else { self.authors.plain(Contributor::Unknown) };
         self.add_moved_on(commit, change, text, (records, &base), &mut carried)?;
         if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.

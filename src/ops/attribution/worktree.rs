@@ -131,9 +131,7 @@ pub(super) fn beyond(
         names.extend(&passed);
         names.sort();
         all.extend(chain);
-        let put_back = thrown_away::since(repo, tip)?;
-        last_tree_id = edit_tree(tip.tree_id, &edits_of(&put_back), &mut NewObjects::new(repo, Target::Memory))?;
-        all.extend((!put_back.is_empty()).then(|| Step::new(Origin::default(), put_back)));
+        last_tree_id = add_put_back(repo, tip, &mut all)?;
     }
     if !changes.is_empty() {
         let is_renamed =
@@ -192,6 +190,14 @@ pub(super) fn beyond(
     };
     let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
     Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
+}
+
+/// Adds the step with which git has put files back since the checkpoint `tip`, if it has, and returns the tree after it.
+fn add_put_back(repo: &Repo, tip: &Checkpoint, steps: &mut Vec<Step>) -> Result<ObjectId> {
+    let put_back = thrown_away::since(repo, tip)?;
+    let tree_id = edit_tree(tip.tree_id, &edits_of(&put_back), &mut NewObjects::new(repo, Target::Memory))?;
+    steps.extend((!put_back.is_empty()).then(|| Step::new(Origin::default(), put_back)));
+    Ok(tree_id)
 }
 
 /// Returns the last checkpoint on `base`. HEAD may have moved since we last looked: then the work is still on the commit where it was.

@@ -203,7 +203,7 @@ fn refuse_unmatched(context: &Context, search: &Pathspec<'_>) -> Result<()> {
     let Some(text) = search.unmatched().next() else { return Ok(()) };
     let shown = path_text::printable(text.as_bstr());
     let error = Error::user(format!("pathspec '{shown}' did not match any file of the worktrees"));
-    let is_worktree = worktrees::registered(context, Some(&text.to_os_str_lossy().into_owned())).is_ok();
+    let is_worktree = worktrees::registered(context, Some(&text.to_os_str_lossy())).is_ok();
     Err(if is_worktree { error.with_hint(format!("'--with {shown}' names a worktree")) } else { error })
 }
 

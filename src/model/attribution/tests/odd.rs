@@ -89,32 +89,6 @@ fn the_commits_diff_decides_whether_a_file_was_renamed() {
     assert_eq!(letters(&files[1], "1\n2\n3\n"), "bba");
 }
 
-#[rstest::rstest]
-#[case::sorted_before("a")]
-#[case::sorted_after("z")]
-fn what_has_the_name_of_a_renamed_file_is_new(#[case] name: &str) {
-    let change = |path: &str, from: Option<&str>, after: &str| Change {
-        path: path.into(),
-        from: from.map(Into::into),
-        before: None,
-        after: bytes(after),
-        moved: None,
-    };
-    let mut replay = Replay::new(DIFFER);
-    replay.step(AGENT, vec![change("n", None, "x1\ny2\n")]);
-    replay.step(HUMAN, vec![change(name, Some("n"), "x1\ny2\n"), change("n", None, "x1\nz3\n")]);
-    let entry = |path: &str, after| Committed {
-        path: path.into(),
-        from: None,
-        before: None,
-        after: bytes(after),
-        edits: None,
-        author: HUMAN,
-    };
-    let files = replay.finish(&[entry(name, "x1\ny2\n"), entry("n", "x1\nz3\n")]).files;
-    assert_eq!([letters(&files[0], "1\n2\n"), letters(&files[1], "1\n2\n")], ["aa", "hh"]);
-}
-
 const SMALL: Limits = Limits { file_bytes: 64, lines: 8, hunk_bytes: 32, line_bytes: 24 };
 
 #[test]
