@@ -20,7 +20,7 @@ static START: Template = Template::new(|world| {
 fn on_branch(world: &World, branch: &str, session: &str) {
     world.git(&["checkout", "-q", "-b", branch]);
     world.turn(session, || {
-        world.write("n.txt", &format!("hu one\n{session} replaced two\nhu three\n"));
+        world.write("n.txt", format!("hu one\n{session} replaced two\nhu three\n"));
         world.write("parse.py", PARSER);
     });
     world.git(&["add", "-A"]);

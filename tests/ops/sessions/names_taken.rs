@@ -116,7 +116,7 @@ fn a_revert_where_another_file_has_the_old_name(
     desk.commit_all();
     desk.world.next_second();
     let text = format!("{}{}{}", base("util"), format!("{LINE}\n").repeat(lines), base("more"));
-    desk.turn("a", &[("util", text.as_str()), ("other", "of the agent, too\n")][..1 + usize::from(has_other_file)]);
+    desk.turn("a", &[("util", text.as_str()), ("other", "of the agent, too\n")][..=usize::from(has_other_file)]);
     desk.commit_all();
     desk.world.next_second();
     desk.sh(moves);
