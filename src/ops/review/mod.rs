@@ -2,8 +2,9 @@
 
 mod decide;
 mod hunks;
+mod outcome;
 mod reject;
-mod store;
+mod waiting;
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,15 @@ use gix::ObjectId;
 use serde::Serialize;
 
 pub(crate) use self::{
-    decide::{Choice, Decided, decide},
+    decide::decide,
     hunks::{File, Hunk, Item, What},
+    outcome::{Choice, Decided},
+    waiting::{notes, take_out_queued, tell},
 };
 use super::{
     Context,
     attribution::{self, Who},
-    lookup, session_info, sessions,
+    lookup, reviews, session_info, sessions,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -145,7 +148,7 @@ impl Review {
 /// # Errors
 /// If they cannot be read; [`Kind::Refused`] for uncommitted work while git merges.
 pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Result<Review> {
-    let decided = store::Reader::new(&context.repo)?;
+    let decided = reviews::Reader::new(&context.repo)?;
     let mut review = Review { scope, files: Vec::new(), head: None, repo: context.repo.with_object_memory() };
     if let Some(range) = &review.scope.range {
         let mut ids = attribution::named(context, range)?;

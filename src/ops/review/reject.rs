@@ -1,5 +1,7 @@
 //! Takes rejected pieces out of the worktree: a restore of the lines of HEAD in their place, and of nothing else.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bstr::BString;
 use gix::objs::Kind as ObjectKind;
 
@@ -11,6 +13,7 @@ use super::{
     },
     Review,
     hunks::{File, What},
+    outcome::Decided,
 };
 use crate::{
     error::Result,
@@ -26,14 +29,36 @@ use crate::{
     },
 };
 
-/// Takes the pieces `rejected` out of the worktree: each is a file of `review` and the numbers of pieces of it.
+/// Takes the pieces `rejected` out of the worktree, by the numbers of their files in `review`, and notes in `decided` what became of
+/// them.
 ///
 /// # Errors
 /// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
-pub(super) fn take_out(context: &Context, review: &Review, rejected: &[(usize, Vec<usize>)]) -> Result<Restored> {
+pub(super) fn take_out(
+    context: &Context,
+    review: &Review,
+    rejected: BTreeMap<usize, Vec<usize>>,
+    decided: &mut Decided,
+) -> Result<()> {
+    let rejected: Vec<(usize, Vec<usize>)> = rejected.into_iter().collect();
+    let restored = restore_without(context, review, &rejected)?;
+    let paths: BTreeSet<&BString> = rejected.iter().map(|(file, _)| &review.files[*file].change.path).collect();
+    let left = restored.kept.iter().chain(&restored.conflicts).filter(|it| paths.contains(&it.path));
+    decided.left = left.cloned().collect();
+    decided.checkpoint = restored.pre_restore;
+    (decided.written, decided.deleted) = (restored.written, restored.deleted);
+    Ok(())
+}
+
+/// Restores the files of `rejected`, each with the numbers of its pieces, without these.
+///
+/// # Errors
+/// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
+fn restore_without(context: &Context, review: &Review, rejected: &[(usize, Vec<usize>)]) -> Result<Restored> {
     let repo = &context.repo;
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let (mut from, mut to): (Vec<(BString, Edit)>, Vec<(BString, Edit)>) = (Vec::new(), Vec::new());
+    let mut from: Vec<(BString, Edit)> = Vec::new();
+    let mut to: Vec<(BString, Edit)> = Vec::new();
     for (file, items) in rejected {
         let file = &review.files[*file];
         // Only what is stored can be read later; no checkpoint may have it yet.

@@ -25,6 +25,7 @@ run git checkpoint review --status
 run git checkpoint undo
 git add -A
 git commit -q -m 'some numbers'
+remember
 run git checkpoint review --status HEAD
 sh_run "printf 'n\nq\n' | git checkpoint review HEAD"
 run git checkpoint review nobody
