@@ -26,7 +26,7 @@ run git checkpoint undo
 git add -A
 git commit -q -m 'some numbers'
 remember
-run git checkpoint review --status HEAD
-sh_run "printf 'n\nq\n' | git checkpoint review HEAD"
+sh_run "git checkpoint review --status HEAD | sed 's/^commit [0-9a-f]*/commit <id>/'"
+sh_run "printf 'n\nq\n' | git checkpoint review HEAD | sed 's/^commit [0-9a-f]*/commit <id>/'"
 run git checkpoint review nobody
 run git checkpoint review --status -- README
