@@ -88,7 +88,7 @@ impl Item {
     }
 }
 
-/// Returns what tells apart who has written a line: pieces are cut there. None for a line that only moved.
+/// Returns the author of a line as far as review compares authors: where it changes, a piece ends. None for a line that only moved.
 fn author(who: &Who) -> Option<(Kind, Option<&str>, Option<u32>)> {
     (who.owner != Kind::Base).then_some((who.owner, who.session.as_deref(), who.turn))
 }
