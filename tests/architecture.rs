@@ -58,7 +58,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("process::Command", &["git/process.rs", "git/wire/programs.rs", "cli/external.rs"]),
     ("refs/checkpoints/", &["model/refname.rs", "model/refname/tests.rs", "cli"]),
     ("similar::", &["model"]),
-    ("std::env::var", &["git/environment.rs", "cli/environment.rs", "state/failpoint.rs"]),
+    ("std::env::var", &["git/environment.rs", "cli/environment.rs", "state/failpoint.rs", "bin"]),
     ("stdout()", &["cli/output.rs", "cli/usage.rs", "remote"]),
 ];
 

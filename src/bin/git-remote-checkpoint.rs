@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+#[expect(clippy::disallowed_methods, reason = "the door to the environment of this program")]
 fn main() -> ExitCode {
-    git_checkpoint::remote::main(std::env::args_os())
+    git_checkpoint::remote::main(std::env::args_os(), std::env::vars_os())
 }

@@ -1,34 +1,16 @@
 //! Where the settings of this run come from: files, git config, environment; and their warnings to the user.
 
-use std::path::{Path, PathBuf};
-
 use super::{environment, output::Output};
 use crate::{
-    config::{self, GitEntry, Settings, Sources},
+    config::{self, Settings, Sources},
     error::Result,
     git::Repo,
+    ops::setting_sources,
 };
 
 /// Returns the layers of settings for `repo`; without it, those outside of any repository.
 pub(super) fn sources(repo: Option<&Repo>) -> Sources {
-    let sources = Sources::from_environment(environment::all());
-    let Some(repo) = repo else { return sources };
-    // The git directory may be relative; messages should name files in full.
-    let mut sources = sources.with_repository(Some(repo.worktree_root()), &full(repo.common_dir()));
-    sources.git = repo
-        .config_pairs("checkpoint")
-        .into_iter()
-        .map(|pair| GitEntry {
-            key: pair.key,
-            value: Some(pair.value.to_string()),
-            origin: pair.file.map(|file| full(&file).to_string_lossy().into_owned()).unwrap_or_default(),
-        })
-        .collect();
-    sources
-}
-
-fn full(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    setting_sources(repo, environment::all())
 }
 
 /// Loads the settings for `repo`; prints on standard error what was ignored.

@@ -7,7 +7,6 @@ use std::path::Path;
 use toml_edit::{Document, Item, Table, TableLike};
 
 use super::keys::{self, Key};
-use super::kind::Kind;
 use super::replace::replace;
 use super::sources::{DEFAULTS, Layer};
 use super::toml_file;
@@ -21,10 +20,9 @@ use crate::error::{Context as _, Error, Kind as ErrorKind, Result};
 pub(crate) fn check(name: &str, texts: &[String]) -> Result<Value> {
     let key = find(name)?;
     let read = |text: &String| key.kind.read_text(text);
-    let value = match (key.kind, texts) {
-        (Kind::List, [_, _, ..]) => Some(Value::List(texts.to_vec())),
-        (Kind::List, []) => Some(Value::List(Vec::new())),
-        (_, [text]) => read(text),
+    let value = match texts {
+        [text] => read(text),
+        _ if key.kind.is_list() => Some(Value::List(texts.to_vec())).filter(|value| key.kind.accepts(value)),
         _ => None,
     };
     value.ok_or_else(|| {

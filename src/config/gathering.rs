@@ -212,8 +212,8 @@ impl Gathering {
         }
         let found = of_key.into_iter().filter_map(|(name, values)| {
             let kind = kind_of(name).expect("only known keys are grouped");
-            if matches!(kind, Kind::List) {
-                return self.text_list(layer, name, values);
+            if kind.is_list() {
+                return self.text_list(layer, name, kind, values);
             }
             let last = values.into_iter().next_back()?;
             let place = Place { layer, source: last.source, line: None };
@@ -227,15 +227,15 @@ impl Gathering {
         self.without_shadowed(found)
     }
 
-    fn text_list(&mut self, layer: Layer, name: &'static str, values: Vec<TextValue>) -> Option<Found> {
+    fn text_list(&mut self, layer: Layer, name: &'static str, kind: Kind, values: Vec<TextValue>) -> Option<Found> {
         let mut items = Vec::new();
         let mut place = Place { layer, source: String::new(), line: None };
         for value in values {
             place.source = value.source;
-            match value.text.as_deref().map(|text| (text, Kind::List.read_text(text))) {
+            match value.text.as_deref().map(|text| (text, kind.read_text(text))) {
                 Some(("", _)) => items.clear(),
                 Some((_, Some(Value::List(more)))) => items.extend(more),
-                other => return self.bad_value(name, Kind::List, &describe(other.map(|(text, _)| text)), &place),
+                other => return self.bad_value(name, kind, &describe(other.map(|(text, _)| text)), &place),
             }
         }
         Some(found(name, Value::List(items), place))

@@ -53,7 +53,7 @@ pub(super) enum Trust {
 }
 
 use Fixed::{No, Number, Several, Words, Yes};
-use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
+use Kind::{Bool, Choice, Count, Duration, List, Prices, Size, Text};
 use Trust::{Approved, Free, Higher, Lower, Never, Stricter};
 
 /// Every known key, in the order of `config/default.toml`.
@@ -118,7 +118,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("round.mirror", Choice(&["none", "tracked", "all"]), Words("none"), Never),
     key("round.branches", Choice(&["keep", "retire", "delete"]), Words("keep"), Never),
     key("usage.count", Bool, Yes, Stricter(&["false", "true"])),
-    key("usage.prices", List, Several(&[]), Never),
+    key("usage.prices", Prices, Several(&[]), Never),
     key("usage.currency", Text, Words("USD"), Never),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
@@ -197,7 +197,7 @@ impl Key {
         match self.kind {
             Bool => &["true", "false"],
             Choice(names) => names,
-            Count | Size | Duration | Text | List => &[],
+            Count | Size | Duration | Text | List | Prices => &[],
         }
     }
 

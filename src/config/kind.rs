@@ -4,6 +4,7 @@ use super::{
     toml_file,
     value::{ByteSize, Value, parse_duration},
 };
+use crate::model::usage::price::Price;
 
 /// The type of a setting.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,8 @@ pub(super) enum Kind {
     Duration,
     Text,
     List,
+    /// A list of what models cost.
+    Prices,
 }
 
 impl Kind {
@@ -32,13 +35,20 @@ impl Kind {
             Self::Duration => "a time such as \"30s\" or \"1h30m\", or a number of seconds".to_owned(),
             Self::Text => "a string".to_owned(),
             Self::List => "a list of strings".to_owned(),
+            Self::Prices => "prices such as \"some-model* input=3 output=15 cache-read=0.3\"".to_owned(),
         }
+    }
+
+    /// Returns true if values are lists.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Self::List | Self::Prices)
     }
 
     /// Returns whether `value` is of this type.
     pub(super) fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(_)) | (Self::List, Value::List(_)) => true,
+            (Self::Prices, Value::List(items)) => items.iter().all(|item| Price::parse(item).is_ok()),
             (Self::Choice(names), Value::Text(text)) => names.contains(&text.as_str()),
             (Self::Count | Self::Size | Self::Duration, Value::Integer(number)) => *number >= 0,
             (Self::Size, Value::Text(text)) => text.parse::<ByteSize>().is_ok(),
@@ -58,8 +68,8 @@ impl Kind {
                 Err(_) => Value::Text(text.trim().to_owned()),
             },
             Self::Choice(_) | Self::Text => Value::Text(text.to_owned()),
-            Self::List if text.trim_start().starts_with('[') => toml_file::list(text)?,
-            Self::List => Value::List(vec![text.to_owned()]),
+            Self::List | Self::Prices if text.trim_start().starts_with('[') => toml_file::list(text)?,
+            Self::List | Self::Prices => Value::List(vec![text.to_owned()]),
         };
         self.accepts(&value).then_some(value)
     }
@@ -98,6 +108,8 @@ mod tests {
     #[case(Kind::List, "['a', \"b\"]", Some(Value::List(vec!["a".into(), "b".into()])))]
     #[case(Kind::List, "[1]", None)]
     #[case(Kind::List, "[", None)]
+    #[case(Kind::Prices, "m* input=3", Some(Value::List(vec!["m* input=3".into()])))]
+    #[case(Kind::Prices, "['m input=3', 'n in=3']", None)]
     fn text_is_read_by_type(#[case] kind: Kind, #[case] text: &str, #[case] expected: Option<Value>) {
         assert_eq!(kind.read_text(text), expected);
     }

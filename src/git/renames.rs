@@ -239,7 +239,7 @@ impl<'r> Search<'r> {
     }
 
     fn score(&mut self, source: usize, target: usize) -> Result<u64> {
-        self.sources[source].score(&mut self.targets[target], self.repo, MIN_SCORE)
+        self.sources[source].score(&mut self.targets[target], self.repo)
     }
 
     fn finish(mut self) -> Vec<Change> {
@@ -264,14 +264,14 @@ impl Side {
         Self { change, leaf, is_matched: false, size: None, spans: None }
     }
 
-    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than `least`.
-    fn score(&mut self, to: &mut Self, repo: &Repo, least: u64) -> Result<u64> {
+    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than [`MIN_SCORE`].
+    fn score(&mut self, to: &mut Self, repo: &Repo) -> Result<u64> {
         if !is_file(self.leaf.mode) || !is_file(to.leaf.mode) {
             return Ok(0);
         }
         let (Some(from_size), Some(to_size)) = (self.size(repo)?, to.size(repo)?) else { return Ok(0) };
         let (smaller, larger) = (from_size.min(to_size), from_size.max(to_size));
-        if larger * (MAX_SCORE - least) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
+        if larger * (MAX_SCORE - MIN_SCORE) < (larger - smaller) * MAX_SCORE || smaller == 0 || larger > BIG_FILE {
             return Ok(0);
         }
         let (Some(old), Some(new)) = (self.spans(repo)?, to.spans(repo)?) else { return Ok(0) };

@@ -235,7 +235,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
     let of_session = session.as_deref().map_or(Ok(Vec::new()), |session| usage::unrecorded(context, session))?;
-    let unrecorded_usage = Prices::new(context)?.usage(&of_session);
+    let unrecorded_usage = Prices::new(context).usage(&of_session);
     let missing_records = commit.map_or(Ok(Vec::new()), |commit| attribution::Reader::new(context)?.missing(commit))?;
     Ok(Explained {
         version: 1,
@@ -291,7 +291,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
     };
     let Shares { by_session, unknown, agent_percentage } = shares(log, &record.id)?;
-    let prices = Prices::new(context)?;
+    let prices = Prices::new(context);
     let in_turn =
         |used: &Used, part: &SessionPart| UsedInTurn { used: used.clone(), changed: part.turns.contains(&used.turn) };
     let mut sessions = Vec::new();

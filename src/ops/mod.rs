@@ -79,6 +79,7 @@ mod replace;
 pub(crate) mod restored_target;
 mod retried;
 mod session_info;
+mod setting_sources;
 mod shallow;
 mod share;
 mod sources;
@@ -95,4 +96,5 @@ mod worktree;
 pub use context::{Context, Subscriber};
 #[cfg(feature = "failpoints")]
 pub use enter::Purpose;
+pub(crate) use setting_sources::setting_sources;
 pub use worktree::Worktree;

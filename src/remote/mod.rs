@@ -19,7 +19,7 @@ use gix::ObjectId;
 
 use self::request::{Request, Update, Wanted};
 use crate::{
-    config::settings::Settings,
+    config,
     error::{Context as _, Error, Kind, Result},
     git::{
         received::Kept,
@@ -29,13 +29,18 @@ use crate::{
     ops::{
         Context,
         remotes::{self, PushOptions, Remote},
+        setting_sources,
     },
 };
 
-/// Answers git's requests on the standard input until there are no more.
-pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+/// Answers git's requests on the standard input until there are no more. The settings are those that a command has with the variables
+/// of `environment`.
+pub fn main(
+    arguments: impl Iterator<Item = OsString>,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
-    let result = Helper::new(&arguments).and_then(|mut helper| {
+    let result = Helper::new(&arguments, environment).and_then(|mut helper| {
         let (input, output) = (std::io::stdin(), std::io::stdout());
         helper.answer(&mut input.lock(), &mut output.lock())
     });
@@ -71,7 +76,7 @@ struct Helper {
 
 impl Helper {
     /// Returns the helper for the command line that git makes: the name of a remote, or the whole address again, and the address.
-    fn new(arguments: &[OsString]) -> Result<Self> {
+    fn new(arguments: &[OsString], environment: impl Iterator<Item = (OsString, OsString)>) -> Result<Self> {
         let address = match arguments {
             // A remote with `vcs = checkpoint` and no URL has only its name.
             [_, _, address] if !address.is_empty() => address.to_string_lossy().into_owned(),
@@ -87,7 +92,9 @@ impl Helper {
             return Err(Error::refused(format!("'{}' leads back to itself", without_userinfo(address))));
         }
         let (repo, outside) = repository_of_helper()?;
-        let context = Context::new(repo, Settings::default());
+        // What they ignore, commands of git-checkpoint name: git's own output is no place for that.
+        let settings = config::load(&setting_sources(Some(&repo), environment))?.settings;
+        let context = Context::new(repo, settings);
         let remote = remotes::at(&context, address)?;
         Ok(Self {
             context,

@@ -246,3 +246,14 @@ fn a_fetch_over_http(#[case] engine: &str) {
     let said = team.fails("b", &["checkpoint", "fetch", "origin"]);
     assert!(said.contains("cannot list the refs of 'origin'") && said.contains("not found"), "{said}");
 }
+
+#[test]
+fn the_settings_hold_when_git_fetches() {
+    let team = Team::of(&["a", "b"]);
+    team.git("a", &["push", "-q", "team"]);
+    team.git("b", &["config", "checkpoint.remote.max-fetch-size", "100"]);
+    let said = team.fails("b", &["fetch", "team"]);
+    assert!(said.contains("sends more than 100 bytes") && said.contains("'remote.max-fetch-size'"), "{said}");
+    team.git("b", &["config", "--unset", "checkpoint.remote.max-fetch-size"]);
+    team.git("b", &["fetch", "-q", "team"]);
+}

@@ -55,6 +55,7 @@ fn every_choice_and_type_can_be_extracted() {
             Kind::Bool => vec!["true", "false"],
             Kind::Count | Kind::Size | Kind::Duration => vec!["0", "9223372036854775807"],
             Kind::Text | Kind::List => vec!["~/x"],
+            Kind::Prices => vec!["x input=1"],
         };
         for text in texts {
             let mut bench = Bench::new();

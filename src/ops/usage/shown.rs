@@ -7,7 +7,7 @@ use super::{
     settle,
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Kind, Result},
     model::{
         record::RecordId,
         usage::{
@@ -61,20 +61,11 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    /// Returns the prices of the settings.
-    ///
-    /// # Errors
-    /// [`Kind::Config`] if one makes no sense.
-    pub(crate) fn new(context: &Context) -> Result<Self> {
+    /// Returns the prices of the settings, which have none that makes no sense.
+    pub(crate) fn new(context: &Context) -> Self {
         let settings = &context.settings.usage;
-        let parse = |text: &String| {
-            Price::parse(text).map_err(|what| {
-                Error::config(format!("the setting 'usage.prices' has '{}': {what}", text.escape_debug()))
-                    .with_hint("for example: usage.prices = [\"some-model* input=3 output=15 cache-read=0.3\"]")
-            })
-        };
-        let prices = settings.prices.iter().map(parse).collect::<Result<_>>()?;
-        Ok(Self { prices, currency: settings.currency.clone() })
+        let prices = settings.prices.iter().filter_map(|text| Price::parse(text).ok()).collect();
+        Self { prices, currency: settings.currency.clone() }
     }
 
     /// Returns what `used` is together, and what it has cost; none if nothing was reported.
@@ -88,7 +79,7 @@ impl Prices {
 /// Returns what the sessions of the records `ids` have used, each record counted once; none if they have no sessions.
 ///
 /// # Errors
-/// [`Kind::Config`] if a price makes no sense. A record that cannot be read is left out.
+/// If the log cannot be read. A record that cannot be read is left out.
 pub(crate) fn of_records(context: &Context, ids: impl IntoIterator<Item = RecordId>) -> Result<Option<OfRecords>> {
     let log = match Log::open(&context.repo) {
         Err(error) if error.kind() == Kind::Corrupt => None,
@@ -113,7 +104,7 @@ pub(crate) fn of_records(context: &Context, ids: impl IntoIterator<Item = Record
     if all.is_empty() {
         return Ok(None);
     }
-    let prices = Prices::new(context)?;
+    let prices = Prices::new(context);
     let together: Vec<Used> = all.iter().flat_map(|(.., used)| used.iter().cloned()).collect();
     let none = Usage { tokens: Tokens::default(), total: 0, cost: None };
     let mut found =

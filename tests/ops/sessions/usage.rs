@@ -276,10 +276,13 @@ fn commands_show_what_was_used() {
     // Without prices, there is no money; with one that makes no sense, an error that names it.
     desk.world.git(&["config", "--unset", "checkpoint.usage.prices"]);
     assert_eq!(json(&desk, &["attribution"])["usage"]["cost"], Value::Null);
+    let refused = desk.ours(&["config", "set", "usage.prices", "claude inputs=1"]);
     desk.world.git(&["config", "checkpoint.usage.prices", "claude inputs=1"]);
-    let output = desk.ours(&["explain"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains("'usage.prices' has 'claude inputs=1'"), "{said}");
+    for output in [refused, desk.ours(&["explain"])] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("bad value for 'usage.prices'"), "{said}");
+        assert!(said.contains("prices such as") && said.contains("claude inputs=1"), "{said}");
+    }
 }
 
 /// Who can commit says nothing of money.
