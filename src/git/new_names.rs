@@ -104,9 +104,10 @@ impl Repo {
             return Ok(self.equal_renames(ends).into_iter().filter_map(renamed).collect());
         }
         let mut found: Vec<Change> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
-        let mut copies = Vec::new();
+        let come: HashSet<&BString> = found.iter().map(|change| &change.path).collect();
+        let mut copies = HashSet::new();
         for Change { path, old_path, before, after, .. } in &found {
-            let stays = old_path.as_ref().filter(|name| found.iter().all(|other| other.path != **name));
+            let stays = old_path.as_ref().filter(|name| !come.contains(name));
             let stays = stays.and_then(|name| there.get(name));
             if let (Some(stays), Some(before), Some(after)) = (stays, before, after) {
                 let kept = self.part_of(*before, *stays)?;

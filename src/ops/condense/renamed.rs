@@ -39,7 +39,8 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
         Some(left) => change.after != left.after && change.after.is_some_and(|after| contents.contains(&after)),
     };
     let has_few = (1..=MOST_REPLACED).contains(&committed.iter().filter(|change| is_open(change)).count());
-    let is_unpaired = |left: &&Change| renamed.iter().all(|it| it.old_path.as_ref() != Some(&left.path));
+    let paired: HashSet<&BString> = renamed.iter().filter_map(|it| it.old_path.as_ref()).collect();
+    let is_unpaired = |left: &&Change| !paired.contains(&left.path);
     let gone: Vec<&Change> =
         left.into_iter().filter(|left| has_few && is_unpaired(left) && is_gone(repo, left)).collect();
     renamed.extend(repo.new_names(&old(&gone), committed, By::Git, is_open)?);

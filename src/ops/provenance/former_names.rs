@@ -18,8 +18,6 @@ use crate::{
     },
 };
 
-/// If a step deletes more files than this, we look for no renames in it. Git's limit for renames is the same.
-const MOST_GONE: usize = 1_000;
 /// If a step deletes more files than this, we look for no lines that were moved out of them into several files.
 const MOST_SPLIT: usize = 32;
 /// If a step changes more files than this, we do not look for those whose content another file has now.
@@ -56,11 +54,10 @@ fn renamed_or_wanted(
     let before = leaves_before(&changes);
     let is_new = |change: &Change| is_new(change, &before);
     let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
-    let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
     let has_changed = || changes.iter().any(|change| change.after.is_some() && is_asked(&change.path, former));
     let may_be_onto = !has_new && (1..=MOST_SPLIT).contains(&gone_others) && has_changed();
-    if !(has_new || may_be_onto) || gone > MOST_GONE {
+    if !(has_new || may_be_onto) {
         return Ok(changes.into_iter().partition(|change| is_asked(&change.path, former)));
     }
     let mut renamed = renamed(repo, &changes, &|path| is_asked(path, former))?;

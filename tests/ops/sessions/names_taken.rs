@@ -151,3 +151,18 @@ fn a_file_that_is_moved_over_another_one_before_a_tool_call_names_it() {
     assert_eq!((desk.authors("f"), desk.authors("n")), (vec!["a".to_owned(); 2], vec!["a".to_owned()]));
     desk.finish();
 }
+
+/// Git compares no more than a thousand files with each other, but recognizes any number by their content.
+#[test]
+fn a_directory_of_more_files_than_git_compares() {
+    let desk = Desk::new();
+    let files: Vec<(String, String)> =
+        (1..=1_100).map(|number| (format!("d/{number}"), words(&format!("of {number}"), 1..=2))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    desk.turn("a", &files);
+    desk.sh("mv d e");
+    desk.json(&["save"]);
+    desk.commit_all();
+    assert_eq!((desk.authors("e/1"), desk.authors("e/1100")), (vec!["a".into(); 2], vec!["a".into(); 2]));
+    desk.finish();
+}
