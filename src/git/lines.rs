@@ -66,6 +66,8 @@ impl Repo {
             }
             if line.last() == Some(&end) {
                 line.pop();
+            } else {
+                git.skip_until(end).context(Kind::Internal, what)?;
             }
             match each(&line) {
                 Ok(ControlFlow::Continue(())) => {}

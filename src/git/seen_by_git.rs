@@ -17,8 +17,8 @@ use crate::{
 pub(crate) struct SeenByGit {
     /// Its content.
     pub(crate) leaf: Leaf,
-    /// When the file was last modified then, in seconds and nanoseconds.
-    pub(crate) mtime: (i64, u32),
+    /// When the file was last changed then, in seconds and nanoseconds: unlike the time of its content, no program can set this.
+    pub(crate) ctime: (i64, u32),
     /// True if the file has been modified since.
     pub(crate) is_modified: bool,
 }
@@ -38,7 +38,7 @@ impl Repo {
             let leaf = Leaf { id: entry.id, mode: Mode::from_bits(entry.mode.bits())? };
             let (seen, now) = (Stat::of_index(&entry.stat), lstat(self.worktree_root().join(path.to_path().ok()?)));
             let is_modified = now.map_or(true, |now| Stat::of(&now).mtime != seen.mtime);
-            (seen.mtime != (0, 0)).then_some((path, SeenByGit { leaf, mtime: seen.mtime, is_modified }))
+            (seen.mtime != (0, 0)).then_some((path, SeenByGit { leaf, ctime: seen.ctime, is_modified }))
         };
         Ok(paths.filter_map(seen).collect())
     }

@@ -280,6 +280,27 @@ impl Link {
     pub(crate) fn has(&self, path: &BString) -> bool {
         self.only.is_empty() || self.only.contains(path)
     }
+
+    /// Adds the files that `other` says, another link of the record to the same commit: that has the work of all files which either
+    /// names.
+    pub(crate) fn widen(&mut self, other: &Self) {
+        if self.only.is_empty() || other.only.is_empty() {
+            self.only.clear();
+            return;
+        }
+        self.only.extend(other.only.iter().cloned());
+        self.only.sort();
+        self.only.dedup();
+    }
+
+    /// Returns the link with those of its files alone of which the commit has some work, as `parts` say; none if there are none.
+    pub(crate) fn within(mut self, parts: &Parts) -> Option<Self> {
+        if let Some(part) = parts.get(&self.record) {
+            self.only = part.iter().filter(|path| self.has(path)).cloned().collect();
+            (!self.only.is_empty()).then_some(())?;
+        }
+        Some(self)
+    }
 }
 
 /// Of records of which a commit has the work of some files only: these files, by their names in the record.

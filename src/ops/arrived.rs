@@ -12,7 +12,7 @@ use super::{
     Context,
     known_base::known_head,
     records::{self, Log},
-    sources::Search,
+    sources::{Search, Source},
 };
 use crate::{
     error::Result,
@@ -61,9 +61,9 @@ pub(crate) fn links_of_arrived(
     let mut links = Vec::new();
     for commit in &arrived {
         context.check_interrupt()?;
-        for (record, _) in search.of(commit)? {
+        for Source { record, only, .. } in search.of(commit)? {
             let from = log.find(&record).ok().flatten().map(|record| record.commit);
-            links.push(Link { record, commit: commit.id, from, how: How::Relink, only: Vec::new() });
+            links.push(Link { record, commit: commit.id, from, how: How::Relink, only });
         }
     }
     Ok(links)
@@ -139,7 +139,7 @@ fn arrived(
 /// Returns the commits that commands in this clone have made, as far as the reflogs of HEAD and of the branches go back. These were
 /// judged when they were made.
 fn made_here(repo: &Repo) -> Result<HashSet<ObjectId>> {
-    let words = ["log", "--no-show-signature", "--walk-reflogs", "--format=%H %gs", "--branches", "HEAD"];
+    let words = ["log", "--no-show-signature", "--walk-reflogs", "--format=%H %gs", "--branches", "HEAD", "--"];
     let output = repo.run_git(&words.map(str::to_owned), None)?;
     let makes = |message: &[u8]| {
         let kind = MoveKind::of_message(message);

@@ -120,9 +120,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
             let of_copied = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_commit(repo, commit))?;
-            note.set_parts(&recorded::parts_brought(repo, head, None, &of_copied)?);
+            let parts = recorded::parts_brought(repo, head, None, &of_copied)?;
+            note.set_parts(&parts);
             // They are in the message already, unless it was given with `-m`.
             let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
+            let is_left = |id: &RecordId| parts.get(id).is_none_or(|files| !files.is_empty());
+            let (left, gone): (Vec<_>, Vec<_>) = ids.into_iter().partition(is_left);
+            ids = left;
+            remove_trailers(repo, message_file, &gone)?;
             for id in reuse_of_sides(context, head, copied.as_slice(), &mut note)? {
                 ids.extend(Some(id).filter(|id| !ids.contains(id)));
             }
@@ -358,8 +363,12 @@ fn drop_copied_trailers(
             copied.push(id);
         }
     }
-    let copied: Vec<&str> = copied.iter().map(RecordId::as_str).collect();
-    if copied.is_empty() { Ok(()) } else { repo.remove_trailers(message_file, &copied) }
+    remove_trailers(repo, message_file, &copied)
+}
+
+fn remove_trailers(repo: &Repo, message_file: &Path, ids: &[RecordId]) -> Result<()> {
+    let ids: Vec<&str> = ids.iter().map(RecordId::as_str).collect();
+    if ids.is_empty() { Ok(()) } else { repo.remove_trailers(message_file, &ids) }
 }
 
 /// Brings the checkpoints up to date with the commit that was just made: git's post-commit.

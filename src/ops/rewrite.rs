@@ -4,7 +4,7 @@ mod unreported;
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, message},
-    model::record::{How, Link, Parts, RecordId, ids_in_message},
+    model::record::{How, Link, Parts, ids_in_message},
 };
 
 pub(crate) use unreported::link_unreported;
@@ -67,10 +67,10 @@ fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
 }
 
 /// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and
-/// to those of the commits that its message lists (`git merge --squash`).
+/// to those of the commits that its message lists (`git merge --squash`). Of those in `parts`, it has some files only.
 ///
 /// Not for the commits of an amend or a rebase: post-rewrite knows their originals.
-pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
+pub fn link_copies(context: &Context, commit: ObjectId, parts: &Parts) -> Result<()> {
     let repo = &context.repo;
     let Some(log) = Log::own(repo)? else { return Ok(()) };
     let message = repo.with_commit(commit, |commit| commit.message.to_owned())?;
@@ -98,7 +98,7 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     for old in commits_listed(message.as_bstr()) {
         links.extend(links_of(&log, old, commit, How::Squash)?);
     }
-    append(context, links)
+    append(context, links.into_iter().filter_map(|link| link.within(parts)).collect())
 }
 
 /// Links `commit` to the records of the commits `from`, which it was made from in the way `how`. Of those in `parts`, it has some files
@@ -107,15 +107,7 @@ pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: Ho
     let Some(log) = Log::own(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();
     for old in from {
-        for mut link in links_of(&log, *old, commit, how)? {
-            if let Some(part) = parts.get(&link.record) {
-                link.only = part.iter().filter(|path| link.has(path)).cloned().collect();
-                if link.only.is_empty() {
-                    continue;
-                }
-            }
-            links.push(link);
-        }
+        links.extend(links_of(&log, *old, commit, how)?.into_iter().filter_map(|link| link.within(parts)));
     }
     append(context, held(&context.repo, links)?)
 }
@@ -155,22 +147,7 @@ fn limited(log: &Log<'_>, commit: ObjectId, mut link: Link) -> Result<Option<Lin
     Ok((!limit.is_doubtful).then_some(link))
 }
 
-/// Appends `links`. A commit that was made of several may have the work of one record from more than one of them.
-fn append(context: &Context, mut links: Vec<Link>) -> Result<()> {
-    let mut only: BTreeMap<(RecordId, ObjectId), Vec<BString>> = BTreeMap::new();
-    for link in &links {
-        let known = only.entry((link.record, link.commit)).or_insert_with(|| link.only.clone());
-        if known.is_empty() || link.only.is_empty() {
-            known.clear();
-        } else {
-            known.extend(link.only.iter().cloned());
-            known.sort();
-            known.dedup();
-        }
-    }
-    for link in &mut links {
-        link.only.clone_from(&only[&(link.record, link.commit)]);
-    }
+fn append(context: &Context, links: Vec<Link>) -> Result<()> {
     if links.is_empty() {
         return Ok(());
     }

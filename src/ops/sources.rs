@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     ops::{
         Context,
         found_again::{by_patch, by_tree},
-        provenance::recorded::is_in,
+        provenance::recorded::{files_in, is_in},
         records::{self, Log},
         shallow::{refuse_without_parent, whole_range},
         share::Least,
@@ -25,9 +25,15 @@ use crate::{
 /// So many records, the newest, are compared with a commit line by line.
 const MOST_COMPARED: usize = 200;
 
-/// A record of a commit that another one was made from, and by what it was found: `trailer`, `link`, `change`, `merged`, `tree`,
-/// `patch`, `content` or `parent`.
-pub(crate) type Source = (RecordId, &'static str);
+/// A record of a commit that another one was made from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) record: RecordId,
+    /// By what it was found: `trailer`, `link`, `change`, `merged`, `tree`, `patch`, `content` or `parent`.
+    pub(crate) by: &'static str,
+    /// The only files of the record whose work the commit has; empty: all, or what its link says.
+    pub(crate) only: Vec<BString>,
+}
 
 /// Looks for the sources of the commits of a range.
 pub(crate) struct Search<'c> {
@@ -89,9 +95,7 @@ impl<'c> Search<'c> {
                     continue;
                 }
                 let sources = same.entry(found.commit).or_default();
-                if !sources.iter().any(|(id, _)| *id == found.record) {
-                    sources.push((found.record, found.by));
-                }
+                add_of_all(sources, [found.record], found.by);
             }
         }
         Ok(Self { context, log, lost, elsewhere, same, merged, newest: commits.first().map(|commit| commit.id) })
@@ -101,24 +105,24 @@ impl<'c> Search<'c> {
     pub(crate) fn of(&self, commit: &Reachable) -> Result<Vec<Source>> {
         let (log, id) = (self.log, commit.id);
         let mut found: Vec<Source> = Vec::new();
-        add(&mut found, log.named_by(id)?, "trailer");
-        add(&mut found, log.linked_to(id)?, "link");
+        add_of_all(&mut found, log.named_by(id)?, "trailer");
+        add_of_all(&mut found, log.linked_to(id)?, "link");
         if found.is_empty() {
-            add(&mut found, log.of_change(id)?.copied, "change");
+            add_of_all(&mut found, log.of_change(id)?.copied, "change");
         }
         add(&mut found, self.of_merged(commit)?, "merged");
-        for (record, by) in self.same.get(&id).into_iter().flatten() {
-            add(&mut found, [*record], by);
+        for same in self.same.get(&id).into_iter().flatten() {
+            add_of_all(&mut found, [same.record], same.by);
         }
         let with_content = self.with_content(commit, &found)?;
         add(&mut found, with_content, "content");
         // What a branch has before the commit of such a record was merged with it.
         let mut at = 0;
-        while let Some((record, by)) = found.get(at).copied() {
+        while let Some(source) = found.get(at) {
             at += 1;
             // Without the word of the forge, a person may have taken over this commit alone.
-            if matches!(by, "merged" | "parent") {
-                let of_parent = self.of_parent(commit, &record)?;
+            if matches!(source.by, "merged" | "parent") {
+                let of_parent = self.of_parent(commit, &source.record)?;
                 add(&mut found, of_parent, "parent");
             }
         }
@@ -127,32 +131,32 @@ impl<'c> Search<'c> {
 
     /// Returns the records of the commits that were merged, if some of their work is in `commit`; or half of it, if `commit` is not the
     /// last one: others may have pushed it meanwhile.
-    fn of_merged(&self, commit: &Reachable) -> Result<Vec<RecordId>> {
+    fn of_merged(&self, commit: &Reachable) -> Result<Vec<Part>> {
         let repo = &self.context.repo;
         let Some(merged) = self.merged.filter(|merged| *merged != commit.id) else { return Ok(Vec::new()) };
         let range = commit.parent_id.map_or_else(|| merged.to_string(), |parent| format!("{parent}..{merged}"));
         let least = if self.newest == Some(commit.id) { Least::Any } else { Least::Half };
-        let mut ids = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         for source in whole_range(repo, &range)?.unwrap_or_default() {
             self.context.check_interrupt()?;
             for id in self.log.of_commit(source)? {
-                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, least)? {
-                    ids.push(id);
+                if parts.iter().all(|(known, _)| *known != id) {
+                    parts.extend(self.part(commit, id, least)?);
                 }
             }
         }
-        Ok(ids)
+        Ok(parts)
     }
 
     /// Returns the lost records of which `commit` has half of the work, and so much text that a person would not type the same; or all
     /// of it, if a branch still has the work as well. Those in `found` are left out.
-    fn with_content(&self, commit: &Reachable, found: &[Source]) -> Result<Vec<RecordId>> {
+    fn with_content(&self, commit: &Reachable, found: &[Source]) -> Result<Vec<Part>> {
         let repo = &self.context.repo;
         let before = commit.parent_id.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
         let changed: HashSet<_> = repo.diff_trees(before, commit.tree_id)?.into_iter().map(|it| it.path).collect();
-        let (mut ids, mut compared) = (Vec::new(), 0);
+        let (mut parts, mut compared) = (Vec::new(), 0);
         for record in &self.lost {
-            let is_known = found.iter().any(|(id, _)| *id == record.id);
+            let is_known = found.iter().any(|source| source.record == record.id);
             let is_candidate = record.files.iter().any(|file| changed.contains(&file.path));
             // The same change may have been made before.
             if is_known || !is_candidate || records::is_older(repo, commit.id, record)? {
@@ -165,32 +169,41 @@ impl<'c> Search<'c> {
             }
             let is_elsewhere = self.elsewhere.contains(&record.commit);
             let least = if is_elsewhere { Least::Telling } else { Least::TellingHalf };
-            if is_in(self.context, commit.parent_id, commit.id, &record.id, least)? {
-                ids.push(record.id);
-            }
+            parts.extend(self.part(commit, record.id, least)?);
         }
-        Ok(ids)
+        Ok(parts)
     }
 
     /// Returns the lost records of the commit that the commit of `record` builds on, if some of their work is in `commit`.
-    fn of_parent(&self, commit: &Reachable, record: &RecordId) -> Result<Vec<RecordId>> {
+    fn of_parent(&self, commit: &Reachable, record: &RecordId) -> Result<Vec<Part>> {
         let parent = self.log.find(record).ok().flatten().and_then(|record| record.parent);
-        let mut ids = Vec::new();
+        let mut parts = Vec::new();
         for it in self.lost.iter().filter(|it| Some(it.commit) == parent) {
-            if is_in(self.context, commit.parent_id, commit.id, &it.id, Least::Any)? {
-                ids.push(it.id);
-            }
+            parts.extend(self.part(commit, it.id, Least::Any)?);
         }
-        Ok(ids)
+        Ok(parts)
+    }
+
+    /// Returns the record `id` if `commit` has at least `least` of its work, and the only files of which it has any.
+    fn part(&self, commit: &Reachable, id: RecordId, least: Least) -> Result<Option<Part>> {
+        Ok(files_in(self.context, commit.parent_id, commit.id, &id, least)?.map(|only| (id, only)))
     }
 }
 
-fn add(found: &mut Vec<Source>, ids: impl IntoIterator<Item = RecordId>, by: &'static str) {
-    for id in ids {
-        if !found.iter().any(|(known, _)| *known == id) {
-            found.push((id, by));
+/// A record, and the only files of it whose work a commit has; none: all.
+type Part = (RecordId, Vec<BString>);
+
+fn add(found: &mut Vec<Source>, parts: impl IntoIterator<Item = Part>, by: &'static str) {
+    for (record, only) in parts {
+        if !found.iter().any(|known| known.record == record) {
+            found.push(Source { record, by, only });
         }
     }
+}
+
+/// Adds the records `ids` with all their files.
+fn add_of_all(found: &mut Vec<Source>, ids: impl IntoIterator<Item = RecordId>, by: &'static str) {
+    add(found, ids.into_iter().map(|id| (id, Vec::new())), by);
 }
 
 /// Returns the records without a commit that `tip` leads to, the newest first.

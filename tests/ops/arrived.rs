@@ -149,3 +149,27 @@ fn a_small_change_stays_human_while_the_branch_is_there() {
     sh(&team, "dev", &format!("git pull -q --ff-only origin main; {NEXT}"));
     assert_eq!(lines(&team, "x"), (0, 1));
 }
+
+/// In another clone, a person has taken one of the files of an agent's commit, and typed the other one.
+#[rstest::rstest]
+#[case::branch_is_kept(":")]
+#[case::branch_is_gone("git branch -qD topic; git push -q origin :topic")]
+fn a_person_took_one_file_of_two(#[case] branch: &str, #[values(":", "git checkpoint ci relink HEAD")] then: &str) {
+    let team = Team::of(&["dev"]);
+    sh(&team, "dev", "git switch -qc topic");
+    let second = "def render(rows):\n    text = join(rows, by_comma)\n    return text.strip()";
+    sh(
+        &team,
+        "dev",
+        &format!("git checkpoint session prompt s-dev -q -m x; printf '{FIRST}\\n' >x; printf '{second}\\n' >z"),
+    );
+    sh(
+        &team,
+        "dev",
+        "git checkpoint session stop s-dev -q; git add x z; git commit -qm both; git push -q origin topic; git switch -q main",
+    );
+    let own = "def render(lines):\\n    text = join(lines, by_tab)\\n    return text.rstrip()\\n";
+    forge(&team, &format!("git checkout -q origin/topic -- x; printf '{own}' >z; git add z; git commit -qm 'by hand'"));
+    sh(&team, "dev", &format!("{branch}; git pull -q --ff-only origin main; {NEXT}; {then}"));
+    assert_eq!((lines(&team, "x"), lines(&team, "z")), ((4, 4), (0, 3)));
+}

@@ -24,7 +24,7 @@ use crate::{
         change::Change,
         contributor::Contributor,
         inferred,
-        record::RecordId,
+        record::{Parts, RecordId},
     },
     ops::{
         provenance::{left, moved_from::Parents, moved_on::Left},
@@ -156,9 +156,10 @@ impl<'r> Reader<'r> {
         Ok(self.records.of(commit, &mut self.authors)?.missing)
     }
 
-    /// Lets the records `ids` count for `commit`, too, which may be made of their commits.
-    pub(crate) fn add_records(&mut self, commit: ObjectId, ids: Vec<RecordId>) {
+    /// Lets the records `ids` count for `commit`, too, which may be made of their commits; of those in `parts`, some files only.
+    pub(crate) fn add_records(&mut self, commit: ObjectId, ids: Vec<RecordId>, parts: Parts) {
         self.records.added.insert(commit, ids);
+        self.records.parts.insert(commit, parts);
     }
 
     /// Prepares for `commits`.

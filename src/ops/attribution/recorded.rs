@@ -105,7 +105,7 @@ pub(super) struct Records<'r> {
     links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// Records that count for a commit beside those that it names and that are linked to it.
     pub(super) added: HashMap<ObjectId, Vec<RecordId>>,
-    /// For a commit that is only in memory, the records of which it has some files only.
+    /// For a commit that is only in memory, or that has such records, the records of which it has some files only.
     pub(super) parts: HashMap<ObjectId, Parts>,
     /// True if there are records, and none of them can be read: any commit may have one.
     is_lost: bool,

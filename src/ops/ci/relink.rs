@@ -14,7 +14,7 @@ use crate::{
     git::revision::Reachable,
     model::{
         id_text,
-        record::{How, Link, Record, RecordId},
+        record::{How, Link, Parts, Record, RecordId},
     },
     ops::{
         Context,
@@ -125,7 +125,7 @@ fn one(
 ) -> Result<OfCommit> {
     let repo = &context.repo;
     let state = |state, record, sources: &[Source], lacking| {
-        let sources = sources.iter().map(|(record, by)| Found { record: *record, by }).collect();
+        let sources = sources.iter().map(|it| Found { record: it.record, by: it.by }).collect();
         Ok(OfCommit { commit: commit.id, state, record, sources, lacking })
     };
     for id in log.of_commit(commit.id)? {
@@ -137,19 +137,22 @@ fn one(
     if sources.is_empty() {
         return state(State::None, None, &[], Vec::new());
     }
-    let ids: Vec<RecordId> = sources.iter().map(|(id, _)| *id).collect();
-    let work = work_of(log, &ids)?;
+    let ids: Vec<RecordId> = sources.iter().map(|it| it.record).collect();
+    let only = sources.iter().filter(|it| !it.only.is_empty());
+    let parts: Parts = only.map(|it| (it.record, it.only.clone())).collect();
+    let mut work = work_of(log, &ids)?;
+    work.retain(|(id, path, _)| parts.get(id).is_none_or(|files| files.contains(path)));
     let lacking: BTreeSet<RecordId> =
         work.iter().filter(|(.., blob)| !repo.has_object(*blob)).map(|(id, ..)| *id).collect();
     if !lacking.is_empty() {
         return state(State::Incomplete, None, &sources, lacking.into_iter().collect());
     }
-    let is_named = |(_, by): &Source| matches!(*by, "trailer" | "link");
+    let is_named = |source: &Source| matches!(source.by, "trailer" | "link");
     let known: Vec<Record> = ids.iter().filter_map(|id| log.find(id).ok().flatten()).collect();
     if sources.iter().all(is_named) && !is_needed(repo, commit.id, &known)? {
         return state(State::Found, None, &sources, Vec::new());
     }
-    reader.add_records(commit.id, ids.clone());
+    reader.add_records(commit.id, ids, parts);
     let found = reader.commit(commit.id, &mut |_| true)?;
     if !found.missing.is_empty() {
         return state(State::Incomplete, None, &sources, found.missing);
@@ -158,12 +161,12 @@ fn one(
     let id = new.record.id;
     additions.records.push(new);
     // Those of others are left out.
-    additions.links.extend(sources.iter().filter(|source| !is_named(source)).map(|(record, _)| Link {
-        record: *record,
+    additions.links.extend(sources.iter().filter(|source| !is_named(source)).map(|source| Link {
+        record: source.record,
         commit: commit.id,
-        from: log.find(record).ok().flatten().map(|record| record.commit),
+        from: log.find(&source.record).ok().flatten().map(|record| record.commit),
         how: How::Relink,
-        only: Vec::new(),
+        only: source.only.clone(),
     }));
     state(State::Written, Some(id), &sources, Vec::new())
 }

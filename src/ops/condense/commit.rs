@@ -85,7 +85,7 @@ pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitN
     rewrite::link_from(worktree, commit, &copied, How::Copy, &parts)?;
     match made.amended() {
         Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend, &Parts::new()),
-        None => rewrite::link_copies(worktree, commit),
+        None => rewrite::link_copies(worktree, commit, &parts),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::survey::{MOST_COMMITS, Survey, excluded};
@@ -17,7 +17,7 @@ use crate::{
     ops::{
         Context,
         found_again::{Relinked, by_patch, by_tree},
-        provenance::recorded::is_in,
+        provenance::recorded::{files_in, is_in},
         records::{self, Additions, Log},
         share::Least,
     },
@@ -51,18 +51,30 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
         }
     }
     found.extend(by_change(context, survey, &found)?);
-    let links = found
-        .iter()
-        .map(|relinked| Link {
-            record: relinked.record,
-            commit: relinked.commit,
-            from: survey.records.get(&relinked.record).map(|record| record.commit),
-            how: How::Relink,
-            only: Vec::new(),
-        })
-        .collect();
+    let mut links = Vec::with_capacity(found.len());
+    for relinked in &found {
+        let from = survey.records.get(&relinked.record).map(|record| record.commit);
+        let link = |only| Link { record: relinked.record, commit: relinked.commit, from, how: How::Relink, only };
+        links.extend(only_of(context, relinked)?.map(link));
+    }
     records::append(context, Additions { records: Vec::new(), links })?;
     Ok(found)
+}
+
+/// Returns the only files of the record whose work the commit has, empty: all; none if that is not known.
+fn only_of(context: &Context, relinked: &Relinked) -> Result<Option<Vec<BString>>> {
+    let Relinked { record, commit, by } = relinked;
+    match (*by, Log::own(&context.repo)?) {
+        ("trailer", Some(log)) => {
+            let limit = log.limit(record, *commit)?;
+            Ok((!limit.is_doubtful).then_some(limit.files))
+        }
+        ("blob", _) => {
+            let parent = context.repo.parents_of(*commit)?.first().copied();
+            files_in(context, parent, *commit, record, Least::Half)
+        }
+        _ => Ok(Some(Vec::new())),
+    }
 }
 
 /// Commits that name a record but are not linked to it.

@@ -90,6 +90,8 @@ pub(super) struct FoundAt {
     pub(super) files: Vec<BString>,
     /// The other files of the record that the place changes.
     pub(super) others: Vec<BString>,
+    /// How many files of the record have work.
+    pub(super) count: usize,
 }
 
 /// Does the same, and says of which files the place has work.
@@ -134,7 +136,7 @@ pub(super) fn found_at(
             others.retain(|path| !moved.contains(path));
             files.extend(moved.into_iter().filter(|path| !files.contains(path)).collect::<Vec<_>>());
         }
-        found.push(FoundAt { id: work.id, files, others });
+        found.push(FoundAt { id: work.id, files, others, count: work.files.len() });
     }
     Ok(found)
 }

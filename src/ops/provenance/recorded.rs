@@ -58,9 +58,9 @@ pub(crate) fn records_again_in_worktree(
     again(repo, head, Place::Worktree(tree_id), changes, false)
 }
 
-/// Returns the records of commits that `sides`, which git picks or squashes, are or lead to, and whose work is in files that had a
-/// conflict, with these files: git has written there what a side has beside its change, which may be of any of its commits. Asks the
-/// index, or the worktree if it has the tree `tree_id`.
+/// Returns the records of commits that `sides`, which git picks or squashes, lead to, and whose work is in files that had a conflict,
+/// with these files: git has written there what a side has beside its change, which may be of any of its commits. The records of the
+/// sides themselves are left out: the commit has all of them. Asks the index, or the worktree if it has the tree `tree_id`.
 pub(crate) fn records_of_sides(
     repo: &Repo,
     head: Option<ObjectId>,
@@ -81,18 +81,15 @@ pub(crate) fn records_of_sides(
     for side in sides {
         own.extend(evidence::of_commit(repo, *side)?);
     }
+    let asked: Vec<_> = asked.filter(|(id, _)| !own.contains(id)).collect();
     let (mut certain, mut parts) = (Vec::new(), Parts::new());
     for FoundAt { id, mut files, .. } in found_at(place, repo, head_tree_id, Some(&changes), asked)? {
-        // The commit copies or squashes all of these.
-        if !own.contains(&id) {
-            let now = place.leaves(repo, &files)?;
-            files.retain(|path| in_conflict.contains(path.as_slice()) || now.get(path).copied().flatten().is_none());
-            if files.is_empty() {
-                continue;
-            }
+        let now = place.leaves(repo, &files)?;
+        files.retain(|path| in_conflict.contains(path.as_slice()) || now.get(path).copied().flatten().is_none());
+        if !files.is_empty() {
             parts.insert(id, files);
+            certain.push(id);
         }
-        certain.push(id);
     }
     Ok(Again { certain, parts, ..Again::default() })
 }
@@ -366,7 +363,18 @@ pub(crate) fn is_in(
     id: &RecordId,
     least: Least,
 ) -> Result<bool> {
+    Ok(files_in(context, head, commit, id, least)?.is_some())
+}
+
+/// Does the same, and returns the only files of the record of which `commit` has any work; empty: all. None if it has less than `least`.
+pub(crate) fn files_in(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    id: &RecordId,
+    least: Least,
+) -> Result<Option<Vec<BString>>> {
     let head_tree_id = head_tree(&context.repo, head)?;
-    records_found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, least)])
-        .map(|found| !found.is_empty())
+    let found = found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, least)])?;
+    Ok(found.into_iter().next().map(|found| if found.files.len() < found.count { found.files } else { Vec::new() }))
 }

@@ -130,14 +130,14 @@ pub(super) fn by_file(
     let shown: Vec<_> =
         shown.into_iter().map(|found| with_brought(repo, head_tree_id, &seen, found)).collect::<Result<_>>()?;
     let known = Known::read(repo, head, changes, &of_all, &shown)?;
-    for FoundAt { id, mut files, mut others } in shown {
+    for FoundAt { id, mut files, count, .. } in shown {
         let known = known.files(repo, &id, changes, &files)?;
         files.retain(|path| !known.contains(path));
-        others.extend(known);
         if files.is_empty() {
             continue;
         }
-        if !others.is_empty() {
+        // Whatever this commit changes: a later one, which is made of this one, may change more.
+        if files.len() < count {
             parts.insert(id, files);
         }
         certain.push(id);

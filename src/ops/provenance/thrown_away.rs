@@ -100,13 +100,13 @@ fn put_back_since(repo: &Repo, tip: &Checkpoint) -> Result<Vec<Change>> {
     if put_back.is_empty() {
         return Ok(put_back);
     }
-    // Our own index has when the file was modified that the last checkpoint has.
+    // Our own index has when the file was changed that the last checkpoint has.
     let path = state::directory(repo.git_dir()).join("index");
     let Some(cache) = StatCache::load(&path, repo.object_hash()) else { return Ok(Vec::new()) };
     let back = |change: Change| {
         let known =
             cache.find(change.path.as_bstr()).filter(|known| change.after.is_some_and(|it| it.id == known.id))?;
-        let is_later = seen.remove(&change.path)?.mtime > known.stat.mtime;
+        let is_later = seen.remove(&change.path)?.ctime > known.stat.ctime;
         Change::between(change.path, change.after, change.before).filter(|_| is_later)
     };
     Ok(put_back.into_iter().filter_map(back).collect())

@@ -80,7 +80,7 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
         edits.add_record(new, texts, &mut transcripts, &mut objects)?;
     }
     for link in &additions.links {
-        edits.add_link(link, &mut objects)?;
+        edits.add_link(link)?;
     }
     let subject = edits.subject();
     let edits = edits.finish(&mut objects)?;
@@ -108,6 +108,8 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
 struct Edits<'r> {
     log: Log<'r>,
     files: BTreeMap<BString, Edit>,
+    /// The links that were added or have more files now, by their paths.
+    widened: BTreeMap<String, Link>,
     /// The lines that the indices will have.
     lines: BTreeMap<String, BTreeSet<RecordId>>,
     records: usize,
@@ -116,7 +118,8 @@ struct Edits<'r> {
 
 impl<'r> Edits<'r> {
     fn new(log: Log<'r>) -> Self {
-        Self { log, files: BTreeMap::new(), lines: BTreeMap::new(), records: 0, links: 0 }
+        let (files, widened, lines) = Default::default();
+        Self { log, files, widened, lines, records: 0, links: 0 }
     }
 
     fn add_record(
@@ -158,20 +161,33 @@ impl<'r> Edits<'r> {
         }
         self.line(PARENTS, record.parent.unwrap_or(self.no_commit()), record.id);
         let link = Link { record: record.id, commit: record.commit, from: None, how: How::Commit, only: Vec::new() };
-        self.add_link(&link, objects)
+        self.add_link(&link)
     }
 
-    /// An existing link stays as it is. A record that is only in a log that was fetched gets none: our own log vouches for no record
+    /// An existing link stays as it is, but for the files that this one adds. A record that is only in a log that was fetched gets none: our own log vouches for no record
     /// that it does not have.
-    fn add_link(&mut self, link: &Link, objects: &mut NewObjects<'_>) -> Result<()> {
+    fn add_link(&mut self, link: &Link) -> Result<()> {
         let is_added = self.files.contains_key(format!("{}/record.toml", folder(&link.record)).as_bytes().as_bstr());
         if !is_added && !self.log.has(&link.record)? {
             return Ok(());
         }
         let path = format!("{}/links/{}", folder(&link.record), link.commit);
-        if self.log.entry(&path)?.is_none() && !self.files.contains_key(path.as_bytes().as_bstr()) {
-            self.file(path, link.to_toml().as_bytes(), objects)?;
-            self.links += 1;
+        let known = match self.widened.get(&path) {
+            Some(known) => Ok(Some(known.clone())),
+            None => self.log.link(&link.record, link.commit),
+        };
+        match known {
+            // `doctor` names a damaged one.
+            Err(error) if error.kind() == Kind::Corrupt => {}
+            known => {
+                let known = known?;
+                let mut joined = known.clone().unwrap_or_else(|| link.clone());
+                joined.widen(link);
+                if known.as_ref() != Some(&joined) {
+                    self.links += usize::from(known.is_none());
+                    self.widened.insert(path, joined);
+                }
+            }
         }
         self.line(COMMITS, link.commit, link.record);
         let repo = self.log.repo;
@@ -205,6 +221,9 @@ impl<'r> Edits<'r> {
 
     /// Returns all edits, including those of the indices.
     fn finish(mut self, objects: &mut NewObjects<'_>) -> Result<Vec<(BString, Edit)>> {
+        for (path, link) in std::mem::take(&mut self.widened) {
+            self.file(path, link.to_toml().as_bytes(), objects)?;
+        }
         for (path, mut ids) in std::mem::take(&mut self.lines) {
             let before = self.log.read(&path)?.unwrap_or_default();
             ids.extend(before.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?)));

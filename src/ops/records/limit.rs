@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::log::Log;
 use crate::{
     error::Result,
     model::{
-        record::{Link, RecordId},
+        record::{Link, RecordFile, RecordId},
         refname,
     },
 };
@@ -32,8 +32,8 @@ impl Limit {
 
 impl Log<'_> {
     /// Returns of which files of the record `id` the commit has the work: its link says so. A commit that only names the record is a copy,
-    /// of a forge or another clone for example, and has what the commit with the same author, time and subject has. If there is none, and
-    /// a commit with a link has a part of the record, we cannot know.
+    /// of a forge or another clone for example, and has what the commit with the same author, time and subject has: it may be a later version
+    /// of that, which has more. If there is none, and a commit with a link has a part of the record, only what is as in the record is known.
     ///
     /// Of a record that our own log has, only our own log says this: what was fetched takes no authors away from it. Of others, a
     /// commit has what any log says.
@@ -65,10 +65,45 @@ impl Log<'_> {
         }
         let is_part = |link: &Link| !link.only.is_empty();
         if !copied.is_empty() && copied.iter().all(is_part) == copied.iter().any(is_part) {
-            return Ok(Limit { files: files_of(&copied), is_doubtful: false });
+            return self.with_changed(id, commit, files_of(&copied), &copied);
         }
         links.retain(is_part);
-        Ok(Limit { files: files_of(&links), is_doubtful: true })
+        self.with_changed(id, commit, files_of(&links), &[])
+    }
+
+    /// Returns `files`, and the other files of the record `id` that `commit` leaves as the record has them. If it changes one of these
+    /// otherwise, and not as the commits of `copied` do, we cannot know: a person may have edited the work there, or typed another.
+    fn with_changed(&self, id: &RecordId, commit: ObjectId, mut files: Vec<BString>, copied: &[Link]) -> Result<Limit> {
+        let repo = self.repo;
+        let record = if files.is_empty() { None } else { self.find(id).ok().flatten() };
+        let Some(record) = record else { return Ok(Limit { files, is_doubtful: copied.is_empty() }) };
+        let with_work = record.files.iter().filter(|file| !file.sessions.is_empty());
+        let others: Vec<&RecordFile> = with_work.filter(|file| !files.contains(&file.path)).collect();
+        let tree_id = repo.tree_of_commit(commit)?;
+        let parent = repo.parents_of(commit)?.first().copied().filter(|parent| repo.has_object(*parent));
+        let before = parent.map(|parent| repo.tree_of_commit(parent)).transpose()?;
+        let mut of_copied = Vec::new();
+        for link in copied {
+            of_copied.push(repo.tree_of_commit(link.commit)?);
+        }
+        let (mut is_doubtful, mut has_all) = (false, true);
+        for file in others {
+            let at = |tree_id| Ok(repo.find_leaf(tree_id, file.path.as_bstr())?.map(|leaf| leaf.id));
+            let now = at(tree_id)?;
+            // A file that is in neither may have another name now.
+            let is_unchanged = now.is_some() && before.map(at).transpose()? == Some(now);
+            if is_unchanged || of_copied.iter().map(|it| at(*it)).collect::<Result<Vec<_>>>()?.contains(&now) {
+                has_all = false;
+            } else if now == file.after {
+                files.push(file.path.clone());
+            } else {
+                is_doubtful = true;
+            }
+        }
+        if has_all && !is_doubtful {
+            files.clear();
+        }
+        Ok(Limit { files, is_doubtful })
     }
 }
 

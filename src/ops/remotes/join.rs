@@ -224,14 +224,12 @@ impl Join<'_, '_> {
         if rank(&second) < rank(&first) {
             std::mem::swap(&mut first, &mut second);
         }
-        if first.only == second.only {
+        let alone = first.clone();
+        first.widen(&second);
+        if first == alone {
             return Ok(first.commit);
         }
-        // The commit has the work of all files that either says.
-        let is_of_all = first.only.is_empty() || second.only.is_empty();
-        let only: BTreeSet<BString> = first.only.drain(..).chain(second.only).collect();
-        let only = if is_of_all { Vec::new() } else { only.into_iter().collect() };
-        self.objects.add(ObjectKind::Blob, Link { only, ..first }.to_toml().as_bytes())
+        self.objects.add(ObjectKind::Blob, first.to_toml().as_bytes())
     }
 
     fn record(&mut self, ours: Vec<TreeEntry>, theirs: Vec<TreeEntry>) -> Result<Vec<TreeEntry>> {

@@ -129,8 +129,11 @@ fn of_commit(context: &Context, own: &Log<'_>, reader: &mut Reader<'_>, commit: 
     if !is_needed(repo, commit, &records)? {
         return Ok(Completion::NotNeeded);
     }
-    if !work_of(own, &ids)?.iter().all(|(.., blob)| repo.has_object(*blob)) {
-        return Ok(Completion::NotPossible);
+    for (id, path, blob) in work_of(own, &ids)? {
+        let only = own.limit(&id, commit)?.certain();
+        if !repo.has_object(blob) && (only.is_empty() || only.contains(&path)) {
+            return Ok(Completion::NotPossible);
+        }
     }
     let found = reader.commit(commit, &mut |_| true)?;
     if !found.missing.is_empty() {

@@ -8,6 +8,7 @@ mod parts;
 mod places;
 mod rebase;
 mod thrown;
+mod two_parts;
 mod undone;
 mod unreported;
 
