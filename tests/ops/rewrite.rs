@@ -156,6 +156,7 @@ fn an_amend_of_a_commit_without_record_gets_none() {
     assert_eq!(world.id(&["rev-parse", "refs/checkpoints/history"]), tip);
     // Nor does a trailer that is made up.
     world.git(&["commit", "-q", "--amend", "-m", "x\n\nCheckpoint: ffffffffffffffff"]);
-    rewrite::link_copies(&world.context(), world.id(&["rev-parse", "HEAD"])).expect("nothing to do");
+    rewrite::link_copies(&world.context(), world.id(&["rev-parse", "HEAD"]), &Default::default())
+        .expect("nothing to do");
     assert_eq!(records_of(&world, "HEAD"), []);
 }

@@ -133,8 +133,12 @@ pub(crate) fn records_again_in(
     let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
-    for ids in [&mut again.certain, &mut again.perhaps] {
-        ids.retain(|id| !linked.contains(id) && evidence::find(repo, id).ok().flatten().is_some_and(was_earlier));
+    // An amend may bring other files of a record that the amended commit has a part of.
+    let is_amend = head.is_some_and(|head| repo.parents_of(commit).is_ok_and(|parents| !parents.contains(&head)));
+    let Again { certain, perhaps, parts } = &mut again;
+    let is_new = |id: &RecordId| !linked.contains(id) || is_amend && parts.contains_key(id);
+    for ids in [certain, perhaps] {
+        ids.retain(|id| is_new(id) && evidence::find(repo, id).ok().flatten().is_some_and(was_earlier));
     }
     Ok(again)
 }
