@@ -80,7 +80,11 @@ impl<'c> Search<'c> {
         let mut same: HashMap<ObjectId, Vec<Source>> = HashMap::new();
         if !lost.is_empty() {
             let all: Vec<&Record> = lost.iter().collect();
-            let ids: Vec<ObjectId> = commits.iter().map(|commit| commit.id).collect();
+            let mut ids = Vec::new();
+            for commit in commits {
+                context.check_interrupt()?;
+                ids.extend(may_be_same(repo, commit, &lost)?.then_some(commit.id));
+            }
             for found in by_tree(repo, commits, &all)?.into_iter().chain(by_patch(repo, &ids, &all)?) {
                 // The same change may have been made before.
                 let Some(record) = lost.iter().find(|record| record.id == found.record) else { continue };
@@ -204,6 +208,18 @@ fn add(found: &mut Vec<Source>, parts: impl IntoIterator<Item = Part>, by: &'sta
 /// Adds the records `ids` with all their files.
 fn add_of_all(found: &mut Vec<Source>, ids: impl IntoIterator<Item = RecordId>, by: &'static str) {
     add(found, ids.into_iter().map(|id| (id, Vec::new())), by);
+}
+
+/// Returns true if `commit` changes the files of one of `lost`, and hardly others: then its patch may be the same. To ask git for the patch
+/// of a commit that changes much takes long.
+fn may_be_same(repo: &Repo, commit: &Reachable, lost: &[Record]) -> Result<bool> {
+    let before = commit.parent_id.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+    let changed: HashSet<BString> =
+        repo.diff_trees(before, commit.tree_id)?.into_iter().map(|change| change.path).collect();
+    Ok(lost.iter().filter(|record| record.patch_id.is_some()).any(|record| {
+        // A renamed file has two paths.
+        changed.len() <= 2 * record.files.len() && record.files.iter().all(|file| changed.contains(&file.path))
+    }))
 }
 
 /// Returns the records without a commit that `tip` leads to, the newest first.
