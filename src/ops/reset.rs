@@ -202,7 +202,7 @@ impl ResetDone {
 /// Refuses while a session that is not dead has an open turn here: its next checkpoint builds on the ones before, also after HEAD
 /// has moved.
 fn refuse_active(context: &Context) -> Result<()> {
-    let Some(session) = session_info::turns_at_work(context)?.into_iter().next() else { return Ok(()) };
+    let Some(session) = session_info::lasting_turns(context)?.into_iter().next() else { return Ok(()) };
     Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
         "'git checkpoint session stop {0}' ends it; '--force' sets the shadow aside all the same, '--session {0}' only what \
          the session was about to do",

@@ -85,13 +85,27 @@ fn mark_file(git_dir: &Path) -> PathBuf {
     directory(git_dir).join("round")
 }
 
-/// Notes in the git directory `git_dir` of a linked worktree for which directory of which round it is made.
+/// Notes in the git directory `git_dir` of a worktree for which directory of which round it is made, or is the workspace.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_mark(git_dir: &Path, mark: &str) -> Result<()> {
     ensure_directory_of_linked(git_dir)?;
     replace_file(&mark_file(git_dir), format!("{mark}\n").as_bytes())
+}
+
+/// Removes that note, if it is `mark`.
+///
+/// # Errors
+/// If the file cannot be removed.
+pub(crate) fn remove_mark(git_dir: &Path, mark_there: &str) -> Result<()> {
+    let file = mark_file(git_dir);
+    match mark(git_dir) {
+        Some(found) if found == mark_there => {
+            fs::remove_file(&file).context(Kind::User, || format!("cannot remove '{}'", file.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the mark of the worktree with the git directory `git_dir`, wherever that is; none if no round has made it.

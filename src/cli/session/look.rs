@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::moment,
+    model::{moment, session::Phase},
     ops::sessions::{self, Listed, State},
 };
 
@@ -108,7 +108,8 @@ fn print_summary(session: &Listed, prompt: Option<&str>, call: &mut Call) -> Res
         parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
         parts.push(format!("{} to commit", phrase::count(session.files.len(), "file")));
     }
-    parts.push(format!("in {}", printable(&state.worktree)));
+    let gone = if session.worktree_gone && state.phase != Phase::Ended { " (gone)" } else { "" };
+    parts.push(format!("in {}{gone}", printable(&state.worktree)));
     parts.push(when(state.last_seen, call));
     if session.interrupted {
         parts.push("interrupted".to_owned());

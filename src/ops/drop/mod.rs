@@ -18,8 +18,8 @@ use super::{
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
     lookup,
-    replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
-    session_info::turns_at_work,
+    replace::{Copier, Finished, Replaced, follow, ref_moves, refuse_if_needed, updates, worktree_of},
+    session_info::{lasting_turns, turns_at_work},
 };
 use crate::{
     error::{Error, Result},
@@ -233,7 +233,11 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
             .with_hint("'git checkpoint undo' there first, or restore another checkpoint there"));
     }
     let is_live = |moved: &RefMove| [refname::SHADOWS, refname::PENDING].iter().any(|it| moved.r#ref.starts_with(it));
-    match turns_at_work(worktree)?.first() {
+    // What only the last checkpoint has is saved nowhere then, and would count as the session's.
+    let latest = shadows::latest_on(repo, Base::of_head(repo.head()?.id))?;
+    let is_unsaved = latest.is_some_and(|it| matches!(copier.known(it.id), Some(Replaced::LeftOut { .. })));
+    let open = if is_unsaved { lasting_turns(worktree)? } else { turns_at_work(worktree)? };
+    match open.first() {
         Some(session) if refs.iter().any(is_live) => {
             Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
                 .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))))

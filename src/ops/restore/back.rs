@@ -18,14 +18,17 @@ use crate::{
         refname::{self, Settled},
         verdict::{Left, Why},
     },
-    ops::{Context, author, holding::archive_name, verified_mark},
+    ops::{Context, holding::archive_name, session_info, verified_mark},
     state::failpoint,
 };
 
-/// Refuses while a turn is under way whose process is not dead: it counts from the checkpoints as they are.
+/// Refuses while a turn is under way that says that something works here: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     let turns = context.turns();
-    let open = turns.entries.iter().find(|entry| entry.turn.is_some() && !author::is_gone(context, &entry.id));
+    let is_at_work = |id: &String| {
+        session_info::peek(context, id).is_none_or(|it| session_info::is_at_work(context.repo.git_dir(), &it))
+    };
+    let open = turns.entries.iter().find(|entry| entry.turn.is_some() && is_at_work(&entry.id));
     if context.are_turns_known() && open.is_none() {
         return Ok(());
     }

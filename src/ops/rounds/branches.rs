@@ -1,12 +1,16 @@
 //! `round branches` and `round context`: the branches of agents, and what an agent reads of them.
 
-use bstr::ByteSlice as _;
 use serde::Serialize;
 
 use super::{
-    super::Context,
+    super::{
+        Context,
+        compare::{DiffOptions, FileDiff, diff},
+    },
+    changes::compared_of,
     copies::follow_live,
     listing::{named, of_group},
+    retire::tip_of,
 };
 use crate::{
     error::Result,
@@ -40,24 +44,26 @@ pub(crate) struct Summary {
     pub(crate) removed: usize,
 }
 
-/// Returns how much `branch` has changed since it began, at the commit `base`.
+/// Returns how much has changed since `branch` began, at the commit `base`: up to its tip, or, as long as the round goes on, to what is
+/// in its worktree.
 ///
 /// # Errors
-/// If git cannot read one of its ends.
+/// If one of its ends cannot be read.
 pub(crate) fn summary(context: &Context, base: Option<&str>, branch: &str) -> Result<Summary> {
     let Some(base) = base else { return Ok(Summary::default()) };
-    let tip = format!("refs/heads/{branch}");
-    let words = ["diff", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", base, &tip, "--"];
-    let printed = context.repo.run_git(&words, None)?;
-    let mut summary = Summary::default();
-    for file in printed.split_str("\0").filter(|file| !file.is_empty()) {
-        let mut numbers =
-            file.splitn_str(3, "\t").map(|text| text.to_str().ok().and_then(|text| text.parse::<usize>().ok()));
-        summary.files += 1;
-        summary.added += numbers.next().flatten().unwrap_or_default();
-        summary.removed += numbers.next().flatten().unwrap_or_default();
-    }
-    Ok(summary)
+    let round = named(context, branch)?;
+    // If the worktree is gone, the branch is still there.
+    let compared = compared_of(context, &round).unwrap_or_default().into_iter();
+    let mut live = compared.filter(|(place, of)| place.branch.as_deref() == Some(branch) && of.to.is_none());
+    let live = live.next().map(|(_, of)| of.context);
+    let to = match live {
+        Some(_) => None,
+        None => Some(tip_of(&context.repo, branch, None)?.to_string()),
+    };
+    let options = DiffOptions { from: Some(base.to_owned()), to, renames: false, ..DiffOptions::default() };
+    let files = diff(live.as_ref().unwrap_or(context), &options)?.files;
+    let sum = |count: fn(&FileDiff) -> Option<u32>| files.iter().filter_map(count).map(|lines| lines as usize).sum();
+    Ok(Summary { files: files.len(), added: sum(|file| file.added), removed: sum(|file| file.deleted) })
 }
 
 /// Returns the branches of the last round of each agent but `exclude`, of `group` if there is one, by the agents' names: those that

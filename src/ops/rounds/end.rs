@@ -63,7 +63,11 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
         }
         let place = match round.places[at].mode {
             Mode::Legacy => end_legacy(context, &round.places[at])?,
-            Mode::Workspace => end_workspace(context, &mut round, at, options)?,
+            Mode::Workspace => {
+                let place = end_workspace(context, &mut round, at, options)?;
+                workspace::unmark(context, &round)?;
+                place
+            }
             Mode::Worktree => end_worktree(context, &mut round, at, options, run)?,
             Mode::Isolated => isolated_end::end(context, &mut round, at, options, run)?,
         };

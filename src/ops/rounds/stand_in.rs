@@ -4,10 +4,11 @@ use super::{
     super::{Context, sessions, worktrees},
     copies,
     listing::named,
+    workspace,
 };
 use crate::{error::Result, model::round::Mode};
 
-/// Lets a session stand in for the agent that `round`, an id, was begun for, in each worktree and copy of it. An agent whose session is
+/// Lets a session stand in for the agent that `round`, an id, was begun for, in each worktree and copy of it, and in its workspace. An agent whose session is
 /// known reports that, and a round that no agent was named for may be anyone's: then none does.
 ///
 /// # Errors
@@ -19,6 +20,10 @@ pub(crate) fn stand_in(context: &Context, round: &str) -> Result<()> {
         let there = match (place.mode, &place.path) {
             (Mode::Worktree, Some(path)) => worktrees::context_in(context, path.as_os_str())?,
             (Mode::Isolated, Some(_)) => match copies::open(context, place)? {
+                Some(there) => there,
+                None => continue,
+            },
+            (Mode::Workspace, Some(path)) => match workspace::marked(context, &round, path)? {
                 Some(there) => there,
                 None => continue,
             },

@@ -20,7 +20,7 @@ use crate::{
     model::path_text,
     state::{
         self, failpoint,
-        rounds::{Place, Round},
+        rounds::{self, Place, Round},
     },
 };
 
@@ -96,6 +96,30 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     place.worktree = Some(repo.worktree_id().to_owned());
     place.path = Some(root.to_owned());
     Ok(())
+}
+
+/// Opens the workspace at `path`, in which `round` works, and notes that it does; none if another round has made that worktree: its
+/// agent works there.
+pub(super) fn marked(context: &Context, round: &Round, path: &Path) -> Result<Option<Context>> {
+    let there = context.with_repo(Repo::open(path)?);
+    let (git_dir, mark) = (there.repo.git_dir(), mark_of(round));
+    match rounds::mark(git_dir) {
+        Some(other) if other != mark => return Ok(None),
+        Some(_) => {}
+        None => rounds::write_mark(git_dir, &mark)?,
+    }
+    Ok(Some(there))
+}
+
+/// Forgets that `round` works in its workspace.
+pub(super) fn unmark(context: &Context, round: &Round) -> Result<()> {
+    let Some(path) = round.places.iter().find_map(|place| place.path.as_ref()) else { return Ok(()) };
+    rounds::remove_mark(context.with_repo(Repo::open(path)?).repo.git_dir(), &mark_of(round))
+}
+
+/// Returns the mark of the workspace, the only directory of `round`.
+fn mark_of(round: &Round) -> String {
+    format!("{}-1", round.id)
 }
 
 fn no_commit() -> Error {

@@ -1,6 +1,6 @@
 //! Reads and stores sessions: the file of a session has who it is, the one of its worktree whether a turn is under way.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     model::{process::Life, refname::decode_component, session::Session, turns::Turns},
     state::{
-        process,
+        process, rounds,
         sessions::{self, Found},
         turns,
     },
@@ -94,11 +94,29 @@ pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
     Ok(open)
 }
 
-/// Returns the same without those whose process is dead: nothing of them is under way any more.
-pub(crate) fn turns_at_work(context: &Context) -> Result<Vec<Session>> {
+/// Returns the same without those whose process is dead: what is changed from now on does not count as theirs.
+pub(crate) fn lasting_turns(context: &Context) -> Result<Vec<Session>> {
     let mut open = open_turns(context)?;
     open.retain(|session| process::life(session.process.as_ref()) != Life::Dead);
     Ok(open)
+}
+
+/// Returns the same without those that do not say that something works here; see [`is_at_work`].
+pub(crate) fn turns_at_work(context: &Context) -> Result<Vec<Session>> {
+    let mut open = open_turns(context)?;
+    open.retain(|session| is_at_work(context.repo.git_dir(), session));
+    Ok(open)
+}
+
+/// Returns true if the open turn of `session`, in the worktree with the git directory `git_dir`, says that something works there: its
+/// process is not dead. If that is not known, the session must not stand in for the agent of a round: such a turn is open for as long
+/// as the round.
+pub(crate) fn is_at_work(git_dir: &Path, session: &Session) -> bool {
+    match process::life(session.process.as_ref()) {
+        Life::Dead => false,
+        Life::Alive => true,
+        Life::Unknown => rounds::stand_in(git_dir).as_ref() != Some(&session.id),
+    }
 }
 
 /// Stores `session`, and its turn if that is in this worktree.

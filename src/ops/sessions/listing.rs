@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
 
 use super::{
@@ -27,6 +27,7 @@ use crate::{
     model::{
         path_text::{self, shell_word},
         process::Life,
+        refname::decode_component,
         session::{Phase, Session},
     },
     state::{owner, process, sessions},
@@ -47,6 +48,8 @@ pub struct Listed {
     pub life: Option<Life>,
     /// True if its last turn ended with its process.
     pub interrupted: bool,
+    /// True if its worktree was removed, or the directory of it is gone.
+    pub worktree_gone: bool,
     /// The first line of its first prompt, if that is stored.
     pub first_prompt: Option<String>,
 }
@@ -55,8 +58,10 @@ impl Listed {
     fn of(context: &Context, session: &Session, (checkpoints, files): (usize, Vec<BString>)) -> Self {
         let prompts = sessions::prompts(context.repo.common_dir(), &session.id).unwrap_or_default();
         let first = prompts.first().and_then(|prompt| prompt.text.trim().lines().next());
+        let worktree = decode_component(&session.worktree);
         Self {
             state: State::from(session),
+            worktree_gone: worktree.is_none_or(|id| context.repo.has_lost_worktree(id.as_bstr())),
             checkpoints,
             files,
             life: (session.phase != Phase::Ended).then(|| process::life(session.process.as_ref())),

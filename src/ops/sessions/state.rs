@@ -19,6 +19,8 @@ pub struct State {
     pub turn: u32,
     /// The worktree it works in.
     pub worktree: String,
+    /// The root of that worktree when the session was last seen there.
+    pub worktree_path: String,
     /// The commit at HEAD when it was last seen.
     pub base: String,
     /// True if the first checkpoint of the turn sets the shadow aside.
@@ -38,6 +40,7 @@ impl From<&Session> for State {
             phase: session.phase,
             turn: session.turn.number,
             worktree: session.worktree.clone(),
+            worktree_path: session.worktree_path.clone(),
             base: session.base.clone(),
             should_reset_shadow: session.under_way.as_ref().is_some_and(|turn| turn.should_reset_shadow),
             started: session.started,

@@ -140,7 +140,7 @@ fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
     Ok(())
 }
 
-/// Refuses if a session has a turn under way in the worktree `found`, unless its process is gone.
+/// Refuses if a turn is under way in the worktree `found` that says that something works there.
 ///
 /// # Errors
 /// [`Kind::Refused`] if so, or if that is not known.
@@ -151,11 +151,10 @@ pub(crate) fn refuse_open_turn(context: &Context, found: &Registration) -> Resul
             .with_hint("'git checkpoint doctor' there says why"));
     }
     let sessions = session_info::all(context)?;
-    let is_dead = |id: &str| sessions.iter().any(|it| it.id == id && process::life(it.process.as_ref()) == Life::Dead);
     let open = turns::peek(&found.git_dir);
-    // One that stands in for the agent of a round does not say that anything works there.
-    let stand_in = rounds::stand_in(&found.git_dir);
-    let is_at_work = |id: &String| stand_in.as_ref() != Some(id) && !is_dead(id);
+    let is_at_work = |id: &String| {
+        sessions.iter().find(|it| it.id == *id).is_none_or(|it| session_info::is_at_work(&found.git_dir, it))
+    };
     if let Some(entry) = open.entries.iter().find(|entry| entry.turn.is_some() && is_at_work(&entry.id)) {
         let id = path_text::printable(entry.id.as_bytes().as_bstr());
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{path}'"))

@@ -1,5 +1,6 @@
 //! `round branches` and `round context`: what agents read.
 
+use rstest::rstest;
 use serde_json::json;
 
 use super::{end, field, folder, path, start, text};
@@ -75,4 +76,27 @@ fn a_summary_says_how_much_a_branch_has_changed() {
     let json = world.json(&["round", "branches", "--summary", "--exclude", "agent2", "--json"]);
     assert_eq!(json["summary"], json!({ "agent1": { "files": 4, "added": 3, "removed": 2 } }));
     assert_eq!(json["branches"], json!({ "agent1": field(&round, "branch") }));
+}
+
+/// What a live round has not committed counts, in a worktree, a copy and a workspace.
+#[rstest]
+#[case::worktree(&["--context", "."])]
+#[case::copy(&["--context", ".", "--mode", "isolated"])]
+#[case::workspace(&["--workspace", "."])]
+fn a_summary_has_what_is_not_committed_yet(#[case] how: &[&str]) {
+    let world = World::with_commit();
+    world.sh("printf 'a\nb\nc\n' >t; git add t; git commit -qm t");
+    let round = world.json(&[&["round", "start", "--agent", "agent1", "--json"], how].concat());
+    world.sh(&format!(
+        "cd '{}'; echo committed >one; git add one; git commit -qm one; echo not >two; sed -i 1s/a/A/ t",
+        path(&round).display()
+    ));
+    let json = world.json(&["round", "branches", "--summary", "--json"]);
+    assert_eq!(json["summary"], json!({ "agent1": { "files": 3, "added": 3, "removed": 1 } }));
+    world.sh(&format!("rm -r '{}'/.git* '{}'/t", path(&round).display(), path(&round).display()));
+    if how.len() == 2 && how[0] == "--context" {
+        // Without the worktree, what is committed is known.
+        let json = world.json(&["round", "branches", "--summary", "--json"]);
+        assert_eq!(json["summary"], json!({ "agent1": { "files": 1, "added": 1, "removed": 0 } }));
+    }
 }

@@ -128,3 +128,49 @@ fn the_same_call_again_begins_no_other_session() {
     end(&world, &round);
     assert_eq!(authors(&world, field(&round, "branch"), "new"), [("agent".to_owned(), stand_in(&round))]);
 }
+
+/// In the workspace itself, too, what was there before stays the person's, and so is what is changed after the end.
+#[test]
+fn the_lines_of_the_agent_in_a_workspace_are_its_own() {
+    let world = World::with_hooks();
+    world.sh("printf 'hu one\nhu two\n' >n; git add n; git commit -qm n; echo hu not committed >mine");
+    let round = world.json(&["round", "start", "--workspace", ".", "--with-changes", "--agent", "writer", "--json"]);
+    let branch = field(&round, "branch");
+    world.sh("echo ag committed >new; git add new; git commit -qm inside; echo ag more >>new; echo ag >>mine");
+    end(&world, &round);
+    let agent = ("agent".to_owned(), stand_in(&round));
+    assert_eq!(authors(&world, branch, "new"), vec![agent.clone(); 2]);
+    let of_mine = authors(&world, branch, "mine");
+    assert_eq!((of_mine[0].0.as_str(), &of_mine[1]), ("human", &agent));
+    world.sh("echo hu after the round >after; git add after; git commit -qm after");
+    assert_eq!(authors(&world, "HEAD", "after")[0].0, "human");
+    let again = world.json(&["round", "start", "--workspace", ".", "--agent", "other", "--json"]);
+    world.sh("echo ag of the second one >second");
+    end(&world, &again);
+    assert_eq!(authors(&world, field(&again, "branch"), "second"), [("agent".to_owned(), stand_in(&again))]);
+}
+
+/// Nothing is known to work there: a person takes things back as elsewhere, and the agent goes on.
+#[test]
+fn things_can_be_taken_back_while_the_session_stands_in() {
+    let world = World::with_hooks();
+    let round = start(&world, &["--agent", "writer"]);
+    in_round(
+        &world,
+        &round,
+        "echo one >f; git checkpoint save -qm one; echo two >>f; git checkpoint save -qm two
+         echo three >>f; git checkpoint save -qm three
+         git checkpoint op restore '@{1}'; test $(wc -l <f) = 2
+         git checkpoint undo; test $(wc -l <f) = 3
+         git checkpoint drop '@{1}'; git checkpoint undo",
+    );
+    for refused in [&["drop", "--force", "@"][..], &["reset"]] {
+        let root = path(&round);
+        let arguments = [&["-C", root.to_str().expect("it is text")], refused].concat();
+        let output = world.checkpoint(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{refused:?}: {output:?}");
+    }
+    in_round(&world, &round, "echo four >>f");
+    end(&world, &round);
+    assert_eq!(authors(&world, field(&round, "branch"), "f"), vec![("agent".to_owned(), stand_in(&round)); 4]);
+}

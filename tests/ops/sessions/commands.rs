@@ -150,12 +150,29 @@ fn in_a_subdirectory() {
     desk.finish();
 }
 
+/// Whether git still has it registered or not.
+#[test]
+fn a_worktree_that_is_gone_is_named() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.json(&["session", "start", "a", "--worktree", "../linked"]);
+    desk.world.sh("rm -r ../linked");
+    for _ in 0..2 {
+        assert_eq!(desk.sessions()["a"]["worktree_gone"], true);
+        let text = desk.world.done(&["session", "list"]);
+        assert!(text.contains("in linked (gone),"), "{text}");
+        desk.git(&["worktree", "prune"]);
+    }
+}
+
 #[test]
 fn in_a_linked_worktree() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
     desk.json(&["session", "start", "a", "--worktree", "../linked"]);
-    assert_eq!(desk.sessions()["a"]["worktree"], "linked");
+    let listed = &desk.sessions()["a"];
+    assert_eq!((&listed["worktree"], &listed["worktree_gone"]), (&"linked".into(), &false.into()));
+    assert!(listed["worktree_path"].as_str().is_some_and(|path| path.ends_with("/linked")), "{listed}");
     desk.go("linked");
     desk.prompt("a");
     desk.work("a", &[("g", "a\n")]);
