@@ -77,13 +77,29 @@ fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) ->
     for checkpoint in &fetched.checkpoints {
         call.out.line(&format!("{verb} {remote}/{}", call.names.id(&checkpoint.id)))?;
     }
+    print_tags(fetched, call)?;
     if let Some(first) = fetched.checkpoints.first().filter(|_| !fetched.dry_run) {
         let name = shell_word(&format!("{remote}/{}", call.names.id(&first.id)));
         call.out.hint(&format!(
             "'git checkpoint show {name}' shows it, 'git checkpoint restore {name}' brings its files here"
         ));
-    } else if are_asked_for && fetched.checkpoints.is_empty() && fetched.refused.is_empty() {
+    } else if are_asked_for && fetched.checkpoints.is_empty() && fetched.refused.is_empty() && fetched.tags.is_empty() {
         call.out.note(&format!("no checkpoint is new in '{remote}'"))?;
+    }
+    Ok(())
+}
+
+/// Says what became of tags.
+fn print_tags(fetched: &Fetched, call: &mut Call) -> Result<()> {
+    let (remote, verb) = (printable(&fetched.remote), if fetched.dry_run { "would fetch" } else { "fetched" });
+    for it in &fetched.tags {
+        let tag = printable(&it.tag);
+        let (gone, moved) = if fetched.dry_run { ("would go", "would move") } else { ("is gone", "has moved") };
+        match (it.old, it.new) {
+            (None, _) => call.out.line(&format!("{verb} {remote}/{tag}, a tag"))?,
+            (Some(_), Some(_)) => call.out.line(&format!("{verb} {remote}/{tag}, a tag, which {moved}"))?,
+            (Some(_), None) => call.out.note(&format!("the tag {remote}/{tag} {gone}, as it is in '{remote}'"))?,
+        }
     }
     Ok(())
 }

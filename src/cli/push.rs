@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{Exit, call::Call, fetch, output::printable, phrase};
 use crate::{
     error::{Error, Result},
-    model::refname,
-    ops::remotes::{self, PushOptions, Sent, ShareOptions, Shared},
+    model::{path_text::shell_word, refname},
+    ops::remotes::{self, PushOptions, Sent, ShareOptions, Shared, SharedCheckpoint, TagFate},
 };
 
 /// Send records to others
@@ -102,23 +102,46 @@ fn print_shared(shared: &Shared, call: &mut Call) -> Result<()> {
                 "{id} has left out '{first}'{more}: others do not get it, and 'restore --all' deletes what they have there"
             ));
         }
+        let verb = if shared.dry_run { "would send" } else { "sent" };
         if !one.is_new {
             call.out.note(&format!("'{remote}' has {id} already"))?;
+            print_tags(one, verb, shared, call)?;
             continue;
         }
-        let verb = if shared.dry_run { "would send" } else { "sent" };
         let (files, size) = (phrase::count(one.files, "new file"), phrase::size(one.bytes));
         let commits = match one.commits {
             0 => String::new(),
             count => format!(", and {} of code", phrase::count(count, "commit")),
         };
         call.out.note(&format!("{verb} {id} to '{remote}': {files} ({size}){commits}"))?;
+        print_tags(one, verb, shared, call)?;
     }
     if let Some(first) = shared.checkpoints.first().filter(|_| !shared.dry_run) {
         call.out.hint(&format!(
             "others get it with 'git checkpoint fetch --checkpoints <remote>', and name it <remote>/{}",
             call.names.id(&first.id)
         ));
+    }
+    Ok(())
+}
+
+/// Says what became of the tags of `one`, a checkpoint.
+fn print_tags(one: &SharedCheckpoint, verb: &str, shared: &Shared, call: &mut Call) -> Result<()> {
+    let (id, remote) = (call.names.id(&one.id), printable(&shared.remote));
+    for it in &one.tags {
+        let tag = printable(&it.tag);
+        match &it.fate {
+            TagFate::Sent => call.out.note(&format!("{verb} the tag '{tag}' of {id}"))?,
+            TagFate::Same => {}
+            TagFate::Kept => {
+                call.out.warning(&format!("'{remote}' has a tag '{tag}' that names something else, and keeps it"));
+                let (remote, name) = (shell_word(&shared.remote), shell_word(&format!(":{}", it.name)));
+                call.out.hint(&format!("'git push {remote} {name}' deletes it there; then the same command sends this one"));
+            }
+            TagFate::Refused { why } => {
+                call.out.warning(&format!("'{remote}' has refused the tag '{tag}': {}", printable(why)));
+            }
+        }
     }
     Ok(())
 }

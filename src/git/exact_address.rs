@@ -147,6 +147,15 @@ impl ExactAddress {
         self.push_words(repo, options, kept.chain([format!("{id}:{name}")]).collect())
     }
 
+    /// Lets the refs `names`, of which the other side has none, lead to the commit `id` there, to which its ref `known` leads. If it does not,
+    /// or has one of them, nothing is sent: all of `names` are made, or none.
+    pub(crate) fn push_names(&self, repo: &Repo, id: ObjectId, names: &[String], known: &str) -> Result<PushReport> {
+        let mut options = vec!["--atomic".to_owned(), format!("--force-with-lease={known}:{id}")];
+        options.extend(names.iter().map(|name| format!("--force-with-lease={name}:")));
+        let refspecs = [known].into_iter().chain(names.iter().map(String::as_str)).map(|name| format!("{id}:{name}"));
+        self.push_words(repo, options, refspecs.collect())
+    }
+
     fn push_words(&self, repo: &Repo, options: Vec<String>, refspecs: Vec<String>) -> Result<PushReport> {
         let mut words: Vec<String> =
             ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();

@@ -308,11 +308,10 @@ pub fn shared_id(name: &str) -> Option<ObjectId> {
     ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_plain)
 }
 
-/// Returns the name of the remote, and the checkpoint, if the ref `name` is of a shared checkpoint that was fetched from it.
-pub fn fetched_checkpoint(name: &str) -> Option<(String, ObjectId)> {
-    let (remote, rest) = name.strip_prefix(FETCHED)?.split_once('/')?;
-    let remote = String::from_utf8(decode_component(remote)?.into()).ok()?;
-    shared_id(&format!("{PREFIX}{rest}")).map(|id| (remote, id))
+/// Returns the name of the remote if the ref `name` leads to a shared checkpoint that was fetched from it: the ref of that, or a tag.
+pub fn fetched_carrier(name: &str) -> Option<String> {
+    let (remote, there) = fetched_ref(name)?;
+    (shared_id(&there).is_some() || tag_of_ref(&there).is_some()).then_some(remote)
 }
 
 /// Returns the namespace of the checkpoints that were fetched from `remote`.

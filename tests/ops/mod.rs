@@ -96,6 +96,7 @@ mod sharing_hostile;
 mod sharing_rewritten;
 mod sharing_seen;
 mod sharing_stalled;
+mod sharing_tags;
 mod sharing_trust;
 mod submodules;
 mod tags;

@@ -31,10 +31,7 @@ pub(super) fn logs(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
             continue;
         }
         let fixed = fix && remotes::set_aside(repo, &name, id)?;
-        let fetch = match refname::import_name(&remote) {
-            Some(name) => format!("git checkpoint import --as {} <file>", shell_word(&printable(name.into()))),
-            None => format!("git checkpoint fetch {}", shell_word(&printable(remote.as_str().into()))),
-        };
+        let fetch = way(&remote, "");
         let message = if fixed {
             format!("what was fetched could not all be read, and was set aside: '{fetch}' gets it anew")
         } else {
@@ -46,6 +43,14 @@ pub(super) fn logs(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
+/// Returns the command that gets anew what was fetched from `remote`, or imported; `options` are those of a fetch.
+fn way(remote: &str, options: &str) -> String {
+    match refname::import_name(remote) {
+        Some(name) => format!("git checkpoint import --as {} <file>", shell_word(&printable(name.into()))),
+        None => format!("git checkpoint fetch{options} {}", shell_word(&printable(remote.into()))),
+    }
+}
+
 /// Checkpoints that were shared and are damaged, as they were fetched, or in this repository itself if others share them here; `fix`
 /// sets their refs aside, at which git would stop.
 pub(super) fn checkpoints(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
@@ -53,8 +58,8 @@ pub(super) fn checkpoints(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let refs = [repo.sound_and_broken_refs(refname::FETCHED)?, repo.sound_and_broken_refs(refname::SHARED)?].concat();
     for (name, id) in refs {
-        let remote = match refname::fetched_checkpoint(&name) {
-            Some((remote, _)) => Some(remote),
+        let remote = match refname::fetched_carrier(&name) {
+            Some(remote) => Some(remote),
             None if refname::shared_id(&name).is_some() => None,
             None => continue,
         };
@@ -70,10 +75,7 @@ pub(super) fn checkpoints(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
         }
         let fixed = fix && remotes::set_aside(repo, &name, id)?;
         let again = match remote {
-            Some(remote) => {
-                let remote = shell_word(&printable(remote.as_str().into()));
-                format!("'git checkpoint fetch --checkpoints {remote}' gets it anew")
-            }
+            Some(remote) => format!("'{}' gets it anew", way(&remote, " --checkpoints")),
             None => "the one who has shared it can push it again".to_owned(),
         };
         let message = if fixed {

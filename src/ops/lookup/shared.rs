@@ -1,4 +1,4 @@
-//! Finds checkpoints that were fetched from a remote, or imported from a file: `<remote>/<id>`, `<import>/<id>`, `<import>/<tag>`.
+//! Finds checkpoints that were fetched from a remote, or imported from a file: `<remote>/<id>`, `<remote>/<tag>`, and the same of an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,10 +57,31 @@ pub(crate) fn author_of(repo: &Repo, id: ObjectId) -> Option<Origin> {
     Some(Origin { contributor: Contributor::Unknown, ..Origin::default() })
 }
 
-/// Returns the commit that carries the checkpoint with a tag that was imported.
+/// Returns the commit that carries the checkpoint with a tag that was fetched or imported.
+///
+/// # Errors
+/// If there are several.
 fn tagged(repo: &Repo, text: &str) -> Result<Option<ObjectId>> {
-    let Some((import, tag)) = text.split_once('/') else { return Ok(None) };
-    repo.find_sound_ref(&refname::tracking_ref(&refname::imported(import), &refname::tag_ref(tag)))
+    let mut found: Vec<(ObjectId, ObjectId)> = Vec::new();
+    // The names of remotes and of tags may have slashes.
+    for (at, _) in text.match_indices('/') {
+        let (remote, tag) = (&text[..at], &text[at + 1..]);
+        for remote in [remote.to_owned(), refname::imported(remote)] {
+            let Some(commit) = repo.find_sound_ref(&refname::tracking_ref(&remote, &refname::tag_ref(tag)))? else {
+                continue;
+            };
+            // With the same files, it is the same to all commands.
+            let tree_id = repo.tree_of_commit(commit)?;
+            if found.iter().all(|(known, _)| *known != tree_id) {
+                found.push((tree_id, commit));
+            }
+        }
+    }
+    if found.len() > 1 {
+        let error = Error::user(format!("'{text}' is ambiguous: {} tags match", found.len()));
+        return Err(error.with_hint("'git checkpoint list --fetched' shows them; <remote>/<id> names one"));
+    }
+    Ok(found.pop().map(|(_, commit)| commit))
 }
 
 /// Adds to `error`, of a `text` that names nothing, how to get a checkpoint of the remote that it begins with.

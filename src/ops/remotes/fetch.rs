@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     fetch_shared::{FetchedCheckpoint, RefusedCheckpoint, fetch_shared},
+    fetch_tags::FetchedTag,
     follow::{FetchedRef, following, join_followed, updates},
     known::{Remote, to_fetch_from},
     to_fetch::note_asked,
@@ -54,6 +55,8 @@ pub(crate) struct Fetched {
     pub(crate) checkpoints: Vec<FetchedCheckpoint>,
     /// The checkpoints that were not.
     pub(crate) refused: Vec<RefusedCheckpoint>,
+    /// The tags of shared checkpoints that are new here, lead to something else, or are gone.
+    pub(crate) tags: Vec<FetchedTag>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
 }
@@ -66,7 +69,8 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
     let remote = to_fetch_from(context, options.remote.as_deref())?;
     let mut fetched = fetch_logs(context, &remote, options)?;
     if options.checkpoints {
-        (fetched.checkpoints, fetched.refused) = fetch_shared(context, &remote, options.dry_run)?;
+        let shared = fetch_shared(context, &remote, options.dry_run)?;
+        fetched = Fetched { checkpoints: shared.checkpoints, refused: shared.refused, tags: shared.tags, ..fetched };
     }
     Ok(fetched)
 }
@@ -163,6 +167,7 @@ pub(super) fn fetch_listed(
         new_records,
         checkpoints: Vec::new(),
         refused: Vec::new(),
+        tags: Vec::new(),
         damaged,
     })
 }

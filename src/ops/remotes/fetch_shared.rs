@@ -1,4 +1,4 @@
-//! `fetch --checkpoints`: brings the checkpoints that others have shared, beside our own.
+//! `fetch --checkpoints`: brings the checkpoints that others have shared, beside our own, and lets our refs follow their tags.
 //!
 //! Each counts for itself: one that is refused keeps none of the others away, and nothing of it becomes part of the repository.
 //!
@@ -6,12 +6,13 @@
 //! of ours that were sent nowhere, such as a file whose id is in a record: a restore would put the file into the worktree, and the next
 //! checkpoint that is pushed would send it there.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    fetch_tags::{FetchedTag, moves},
     known::{Remote, branches_of},
     shape::{beyond, new_objects},
     shared::{LONGEST_PATH, check},
@@ -29,6 +30,7 @@ use crate::{
         refname::{self, SHARED, tracking_ref},
     },
     ops::Context,
+    state::failpoint,
 };
 
 /// How many commits git is to say that are here, so that the other side does not send what they have.
@@ -73,7 +75,16 @@ struct New {
     commit: ObjectId,
 }
 
-/// Fetches the checkpoints of `remote` that are not here, and returns them, and those that were refused.
+/// What came of a fetch.
+#[derive(Debug, Default)]
+pub(super) struct FetchedShared {
+    pub(super) checkpoints: Vec<FetchedCheckpoint>,
+    pub(super) refused: Vec<RefusedCheckpoint>,
+    /// The tags that are new here, lead to something else, or are gone.
+    pub(super) tags: Vec<FetchedTag>,
+}
+
+/// Fetches the checkpoints of `remote` that are not here, with the tags of those that are here then.
 ///
 /// # Errors
 /// If the remote cannot be asked. What was fetched by then stays.
@@ -81,12 +92,26 @@ pub(super) fn fetch_shared(
     context: &Context,
     remote: &Remote,
     dry_run: bool,
-) -> Result<(Vec<FetchedCheckpoint>, Vec<RefusedCheckpoint>)> {
+) -> Result<FetchedShared> {
     let repo = &context.repo;
-    let new = list(repo, remote)?;
-    if new.is_empty() || dry_run {
-        return Ok((new.iter().map(|new| new.fetched(remote)).collect(), Vec::new()));
+    let listed = repo.list_remote(&remote.name, refname::PREFIX)?;
+    let new = new_in(repo, remote, &listed)?;
+    if dry_run {
+        let to_come = new.iter().map(|new| (new.id, new.commit)).collect();
+        let tags = moves(repo, &remote.name, &listed, &to_come)?;
+        let checkpoints = new.iter().map(|new| new.fetched(remote)).collect();
+        return Ok(FetchedShared { checkpoints, tags, ..FetchedShared::default() });
     }
+    let mut fetched = if new.is_empty() { FetchedShared::default() } else { fetch_new(repo, remote, new)? };
+    fetched.tags = moves(repo, &remote.name, &listed, &HashMap::new())?;
+    failpoint::hit("fetch:before-tags");
+    if !fetched.tags.is_empty() {
+        repo.update_refs(&fetched.tags.iter().map(FetchedTag::update).collect::<Vec<_>>())?;
+    }
+    Ok(fetched)
+}
+
+fn fetch_new(repo: &Repo, remote: &Remote, new: Vec<New>) -> Result<FetchedShared> {
     let known: BTreeSet<ObjectId> = branches_of(repo, remote)?.into_iter().map(|(_, id)| id).collect();
     let known = Vec::from_iter(known);
     let mut fetching =
@@ -112,20 +137,25 @@ pub(super) fn fetch_shared(
             }
         }
     }
-    let Fetching { mut fetched, mut refused, .. } = fetching;
-    fetched.sort_by(|one, other| one.name.cmp(&other.name));
+    let Fetching { fetched: mut checkpoints, mut refused, .. } = fetching;
+    checkpoints.sort_by(|one, other| one.name.cmp(&other.name));
     refused.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok((fetched, refused))
+    Ok(FetchedShared { checkpoints, refused, tags: Vec::new() })
 }
 
 /// Returns the checkpoints that `remote` lists and that are not here.
 fn list(repo: &Repo, remote: &Remote) -> Result<Vec<New>> {
+    new_in(repo, remote, &repo.list_remote(&remote.name, SHARED)?)
+}
+
+/// Returns those of the refs `listed` of `remote` that are of checkpoints which are not here.
+fn new_in(repo: &Repo, remote: &Remote, listed: &[(String, ObjectId)]) -> Result<Vec<New>> {
     let mut new = Vec::new();
-    for (name, commit) in repo.list_remote(&remote.name, SHARED)? {
-        let Some(id) = refname::shared_id(&name).filter(|id| id.kind() == repo.object_hash()) else { continue };
+    for (name, commit) in listed {
+        let Some(id) = refname::shared_id(name).filter(|id| id.kind() == repo.object_hash()) else { continue };
         // What is here already stays, whatever the remote has now.
-        if repo.find_sound_ref(&tracking_ref(&remote.name, &name))?.is_none() {
-            new.push(New { id, name, commit });
+        if repo.find_sound_ref(&tracking_ref(&remote.name, name))?.is_none() {
+            new.push(New { id, name: name.clone(), commit: *commit });
         }
     }
     Ok(new)

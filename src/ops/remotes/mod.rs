@@ -4,12 +4,14 @@
 //! `follow`, the refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what
 //! is sent; `wanted`, a log that others have; `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
 //! may be had from a remote, without asking it. `shared`, checkpoints
-//! that travel alone, which `push_shared` sends, `fetch_shared` brings and `listing` lists. `file`, all that in files. `copied` joins logs of copies on this machine.
+//! that travel alone, which `push_shared` sends, `fetch_shared` brings and `listing` lists,
+//! with their tags (`push_tags`, `fetch_tags`). `file`, all that in files. `copied` joins logs of copies on this machine.
 
 mod auto;
 mod copied;
 mod fetch;
 mod fetch_shared;
+mod fetch_tags;
 mod file;
 mod follow;
 mod join;
@@ -19,6 +21,7 @@ mod news;
 mod outgoing;
 mod push;
 mod push_shared;
+mod push_tags;
 mod remove;
 mod shape;
 mod shared;
@@ -41,7 +44,8 @@ pub(crate) use follow::FetchedRef;
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
 pub(crate) use listing::{FetchedEntry, entries};
 pub(crate) use push::{PushOptions, Sent, SentRef, list_to_push, push, send};
-pub(crate) use push_shared::{ShareOptions, Shared, share};
+pub(crate) use push_shared::{ShareOptions, Shared, SharedCheckpoint, share};
+pub(crate) use push_tags::TagFate;
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
 pub(crate) use shared::is_checkpoint_damaged;
 pub(crate) use sync::sync;

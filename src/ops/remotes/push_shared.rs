@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{
     known::{Remote, branches_of, to_send_to},
     outgoing::Scan,
+    push_tags::{self, SharedTag, is_not_atomic, tags_of},
     shape::{NewObject, new_objects},
     shared::{LARGEST, LARGEST_FILE, LONGEST_PATH, check, named},
 };
@@ -32,6 +33,7 @@ use crate::{
         refname, shared,
     },
     ops::{Context, lookup},
+    state::failpoint,
 };
 
 /// How much older than a commit those that build on it may be, in seconds: clocks differ.
@@ -88,6 +90,8 @@ pub(crate) struct SharedCheckpoint {
     pub(crate) commits: usize,
     /// Paths that the checkpoint has left out: to others they are absent.
     pub(crate) skipped: Vec<String>,
+    /// Its tags.
+    pub(crate) tags: Vec<SharedTag>,
 }
 
 /// Sends checkpoints.
@@ -131,7 +135,7 @@ fn send(
     let anchors = anchors(&context.repo, remote, checkpoint, listed, options.with_history)?;
     match send_beside(context, remote, address, checkpoint, listed, options, &anchors) {
         // Then git does not know which of them the server has, and sends all.
-        Err(error) if !anchors.is_empty() && error.causes().iter().any(|it| it.contains("not support --atomic")) => {
+        Err(error) if !anchors.is_empty() && is_not_atomic(&error) => {
             send_beside(context, remote, address, checkpoint, listed, options, &[])
         }
         sent => sent,
@@ -180,17 +184,20 @@ fn send_beside(
     let parent = base.filter(|_| is_base_there || options.with_history);
     let (commit, written) = write(repo, checkpoint, parent)?;
     check(repo, commit, checkpoint.id)?;
+    let known = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
     let mut one = SharedCheckpoint {
         id: checkpoint.id,
         name: name.clone(),
         url: address.shown().to_owned(),
         commit,
-        is_new: !listed.iter().any(|(known, _)| *known == name),
+        is_new: known.is_none(),
         files: 0,
         bytes: 0,
         commits: 0,
         skipped: skipped_by(repo, checkpoint)?,
+        tags: Vec::new(),
     };
+    let tags = tags_of(repo, checkpoint)?;
     let mut said = Vec::new();
     if one.is_new {
         look(repo, &mut one, &there, !options.no_scan)?;
@@ -200,7 +207,38 @@ fn send_beside(
     }
     // From here on, the remote keeps it.
     written.check_and_release()?;
+    failpoint::hit("push:before-tags");
+    let there = known.unwrap_or(one.commit);
+    one.tags = if options.dry_run || tags.is_empty() {
+        push_tags::plan(&tags, listed, there)
+    } else {
+        send_tags(repo, address, checkpoint, &tags, there, listed, &mut said)?
+    };
     Ok((one, said))
+}
+
+/// Sends `tags`, those of `checkpoint`, which the remote has in the commit `there`, or, if another push was faster, in the one that it
+/// lists now.
+fn send_tags(
+    repo: &Repo,
+    address: &ExactAddress,
+    checkpoint: &Checkpoint,
+    tags: &[String],
+    there: ObjectId,
+    listed: &[(String, ObjectId)],
+    said: &mut Vec<String>,
+) -> Result<Vec<SharedTag>> {
+    // With the parent or without one: another push may have sent it when the remote had less, or more.
+    let base = checkpoint.base.commit_id().filter(|base| repo.is_commit(*base).unwrap_or(false));
+    for parent in [None, base] {
+        let (carrier, written) = write(repo, checkpoint, parent)?;
+        if carrier == there {
+            let sent = push_tags::send(repo, address, tags, (&refname::shared_ref(checkpoint.id), carrier), listed, said);
+            written.check_and_release()?;
+            return sent;
+        }
+    }
+    Ok(push_tags::refused(tags, "the remote has the checkpoint in a commit that is not made here"))
 }
 
 /// Returns the paths that `checkpoint` has left out.
@@ -316,9 +354,9 @@ fn push(
     match outcome(&one.name) {
         Some(Outcome::Done | Outcome::Same) => Ok(report.said),
         Some(Outcome::Refused(why)) => {
-            if address.list(repo, &one.name)?.iter().any(|(name, _)| *name == one.name) {
+            if let Some((_, there)) = address.list(repo, &one.name)?.into_iter().find(|(name, _)| *name == one.name) {
                 // Another push of the same checkpoint was faster.
-                one.is_new = false;
+                (one.is_new, one.commit) = (false, there);
                 return Ok(report.said);
             }
             let said = format!("{why}\n{}", report.errors).trim_end().to_owned();

@@ -11,8 +11,8 @@ use gix::ObjectId;
 use super::shape::foreign;
 use crate::{
     error::{Error, Result},
-    git::{Repo, checkout_names::is_valid_path, readable::Reader, whole_tree::DIRECTORY},
-    model::{path_text::printable, shared},
+    git::{Repo, checkout_names::is_valid_path, readable::Reader, ref_names, whole_tree::DIRECTORY},
+    model::{path_text::printable, refname, shared, tag_name},
 };
 
 /// The largest file. Hosts refuse larger ones.
@@ -174,6 +174,14 @@ impl Checks<'_> {
         self.seen.insert(id, below);
         Ok(below)
     }
+}
+
+/// Returns true if `tag` is a name that our own tags may have, and `name` its ref.
+pub(super) fn is_tag(tag: &str, name: &str) -> bool {
+    tag_name::check(tag).is_ok()
+        && !tag.starts_with('-')
+        && ref_names::is_valid(&format!("{}{tag}", refname::TAGS))
+        && refname::tag_ref(tag) == name
 }
 
 /// Returns `path` for an error.

@@ -50,17 +50,19 @@ pub(crate) fn is_damaged(repo: &Repo, tip: ObjectId) -> Result<bool> {
 /// them.
 pub(super) fn set_damaged_aside(repo: &Repo, remote: &str) -> Result<Vec<String>> {
     let mut aside = Vec::new();
-    let is_checkpoint = |name: &str| refname::fetched_checkpoint(name).is_some_and(|(of, _)| of == remote);
+    let is_carrier = |name: &str| refname::fetched_carrier(name).is_some_and(|of| of == remote);
     for name in repo.refs_without_id(refname::FETCHED) {
-        if is_checkpoint(&name) || refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
+        if is_carrier(&name) || refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
             aside.extend(set_aside(repo, &name, None)?.then_some(name));
         }
     }
     let mut damaged = logs_of(repo, remote)?;
     damaged.retain(|(_, id)| is_unreadable(repo, *id));
-    for (name, id) in repo.refs_below(&refname::fetched_shared(remote))? {
-        if is_checkpoint(&name) && is_commit_damaged(repo, id)? {
-            damaged.push((name, id));
+    for below in [refname::SHARED, refname::TAGS].map(|there| refname::tracking_ref(remote, there)) {
+        for (name, id) in repo.refs_below(&below)? {
+            if is_carrier(&name) && is_commit_damaged(repo, id)? {
+                damaged.push((name, id));
+            }
         }
     }
     for (name, id) in damaged {

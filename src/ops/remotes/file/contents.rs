@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::fetch::is_log;
+use super::super::{fetch::is_log, shared::is_tag};
 use crate::{
     error::{Error, Result},
-    git::{Repo, ref_names},
+    git::Repo,
     model::{
         bundle::Header,
         path_text::{printable, shell_word},
-        refname, tag_name,
+        refname,
     },
 };
 
@@ -77,14 +77,6 @@ impl Contents {
 
 fn shown(text: &str) -> String {
     printable(text.as_bytes().as_bstr())
-}
-
-/// Returns true if `tag` is a name that our own tags may have, and `name` its ref.
-pub(super) fn is_tag(tag: &str, name: &str) -> bool {
-    tag_name::check(tag).is_ok()
-        && !tag.starts_with('-')
-        && ref_names::is_valid(&format!("{}{tag}", refname::TAGS))
-        && refname::tag_ref(tag) == name
 }
 
 /// Refuses a file whose prerequisites are not here, and says where they may be.

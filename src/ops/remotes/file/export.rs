@@ -18,10 +18,9 @@ use super::{
         follow::record_ids,
         outgoing::{self, Scan},
         push_shared::{author, carrier, count},
-        shared::Checks,
+        shared::{Checks, is_tag},
     },
     chosen::{Choice, Chosen, chosen},
-    contents::is_tag,
     exported::{Exported, Format, Prerequisite},
 };
 use crate::{

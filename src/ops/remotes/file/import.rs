@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{
     super::{
         fetch_shared::FetchedCheckpoint,
+        fetch_tags::FetchedTag,
         follow::{FetchedRef, following, join_followed, updates},
         shape::check_log,
         shared::Checks,
@@ -35,7 +36,6 @@ use crate::{
     },
     model::{
         bundle::{Header, LONGEST_HEADER, MANIFEST_FILE, is_of_other_version, other_use},
-        id_text,
         log_place::Place,
         refname::{self, NOTES, tracking_ref},
     },
@@ -65,27 +65,11 @@ pub(crate) struct Imported {
     /// The checkpoints that were not here.
     pub(crate) checkpoints: Vec<FetchedCheckpoint>,
     /// The tags that were not here, or named another checkpoint.
-    pub(crate) tags: Vec<ImportedTag>,
+    pub(crate) tags: Vec<FetchedTag>,
     /// How many notes are new, or have another text.
     pub(crate) notes: usize,
     /// Refs with what was imported before that could not be read.
     pub(crate) damaged: Vec<String>,
-}
-
-/// A tag that was imported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct ImportedTag {
-    /// Its name.
-    pub(crate) tag: String,
-    /// The ref that leads here to what it names.
-    #[serde(rename = "ref")]
-    pub(crate) name: String,
-    /// What that was before.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub(crate) old: Option<ObjectId>,
-    /// The commit that carries what it names.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub(crate) new: ObjectId,
 }
 
 /// The most bytes of a name.
@@ -263,7 +247,7 @@ fn bring(
         new: Some(*commit),
     };
     moves.extend(checkpoints.iter().map(new));
-    moves.extend(imported.tags.iter().map(|it| RefUpdate { name: it.name.clone(), old: it.old, new: Some(it.new) }));
+    moves.extend(imported.tags.iter().map(FetchedTag::update));
     moves.extend(notes.update.clone());
     repo.update_refs(&moves).map_err(|error| {
         let again = "another command has changed what is imported; run it again";
@@ -274,7 +258,7 @@ fn bring(
     Ok(Imported { refs, ..imported })
 }
 
-type New = (Vec<(FetchedCheckpoint, ObjectId)>, Vec<ImportedTag>);
+type New = (Vec<(FetchedCheckpoint, ObjectId)>, Vec<FetchedTag>);
 
 /// Returns the checkpoints that are not here, and the tags that are not so here. A checkpoint that is here already stays.
 fn new_carriers(repo: &Repo, remote: &str, contents: &Contents) -> Result<New> {
@@ -286,11 +270,7 @@ fn new_carriers(repo: &Repo, remote: &str, contents: &Contents) -> Result<New> {
         }
     }
     for (tag, commit) in &contents.tags {
-        let name = tracking_ref(remote, &refname::tag_ref(tag));
-        let old = repo.find_sound_ref(&name)?;
-        if old != Some(*commit) {
-            tags.push(ImportedTag { tag: tag.clone(), name, old, new: *commit });
-        }
+        tags.extend(FetchedTag::of(repo, remote, tag, Some(*commit))?);
     }
     Ok((checkpoints, tags))
 }
