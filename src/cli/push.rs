@@ -136,7 +136,9 @@ fn print_tags(one: &SharedCheckpoint, verb: &str, shared: &Shared, call: &mut Ca
             TagFate::Kept => {
                 call.out.warning(&format!("'{remote}' has a tag '{tag}' that names something else, and keeps it"));
                 let (remote, name) = (shell_word(&shared.remote), shell_word(&format!(":{}", it.name)));
-                call.out.hint(&format!("'git push {remote} {name}' deletes it there; then the same command sends this one"));
+                call.out.hint(&format!(
+                    "'git push {remote} {name}' deletes it there; then the same command sends this one"
+                ));
             }
             TagFate::Refused { why } => {
                 call.out.warning(&format!("'{remote}' has refused the tag '{tag}': {}", printable(why)));

@@ -215,7 +215,10 @@ fn a_damaged_ref_of_a_tag_is_set_aside(#[case] content: &str, #[values("doctor",
     let name = format!("{FETCHED}/good");
     fs::write(team.path("b/.git").join(&name), content).expect("written");
     let said = described(&team.run("b", &["doctor"]));
-    assert!(said.contains(&name) && said.contains("'git checkpoint fetch --checkpoints origin' gets it anew"), "{said}");
+    assert!(
+        said.contains(&name) && said.contains("'git checkpoint fetch --checkpoints origin' gets it anew"),
+        "{said}"
+    );
     let words = if command == "doctor" { vec!["doctor", "--fix"] } else { vec!["fetch", "--checkpoints"] };
     let said = described(&team.run("b", &words));
     assert!(said.contains(&name) && said.contains("set aside"), "{said}");
@@ -241,8 +244,7 @@ fn what_is_interrupted_goes_on() {
 
 fn killed(team: &Team, name: &str, failpoint: &str, arguments: &[&str]) {
     let mut command = team.world.command(crate::support::program());
-    let output =
-        command.current_dir(team.path(name)).env("GIT_CHECKPOINT_FAILPOINT", failpoint).args(arguments).output();
+    let output = command.current_dir(team.path(name)).env("CHECKPOINT_FAILPOINT", failpoint).args(arguments).output();
     let output = output.expect("the program runs");
     assert!(!output.status.success(), "{}", described(&output));
 }

@@ -88,11 +88,7 @@ pub(super) struct FetchedShared {
 ///
 /// # Errors
 /// If the remote cannot be asked. What was fetched by then stays.
-pub(super) fn fetch_shared(
-    context: &Context,
-    remote: &Remote,
-    dry_run: bool,
-) -> Result<FetchedShared> {
+pub(super) fn fetch_shared(context: &Context, remote: &Remote, dry_run: bool) -> Result<FetchedShared> {
     let repo = &context.repo;
     let listed = repo.list_remote(&remote.name, refname::PREFIX)?;
     let new = new_in(repo, remote, &listed)?;

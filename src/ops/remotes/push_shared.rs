@@ -233,7 +233,8 @@ fn send_tags(
     for parent in [None, base] {
         let (carrier, written) = write(repo, checkpoint, parent)?;
         if carrier == there {
-            let sent = push_tags::send(repo, address, tags, (&refname::shared_ref(checkpoint.id), carrier), listed, said);
+            let sent =
+                push_tags::send(repo, address, tags, (&refname::shared_ref(checkpoint.id), carrier), listed, said);
             written.check_and_release()?;
             return sent;
         }

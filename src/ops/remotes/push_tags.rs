@@ -82,13 +82,14 @@ pub(super) fn send(
 ) -> Result<Vec<SharedTag>> {
     let mut planned = plan(tags, listed, carrier);
     for attempt in 1.. {
-        let new: Vec<String> =
-            planned.iter().filter(|it| it.fate == TagFate::Sent).map(|it| it.name.clone()).collect();
+        let new: Vec<String> = planned.iter().filter(|it| it.fate == TagFate::Sent).map(|it| it.name.clone()).collect();
         if new.is_empty() {
             break;
         }
         let report = match address.push_names(repo, carrier, &new, shared) {
-            Err(error) if is_not_atomic(&error) => return Ok(refused(tags, "the other side does not support --atomic")),
+            Err(error) if is_not_atomic(&error) => {
+                return Ok(refused(tags, "the other side does not support --atomic"));
+            }
             report => report?,
         };
         let mut refused = None;
