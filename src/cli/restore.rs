@@ -59,7 +59,7 @@ pub(super) struct Restore {
     /// Restore what was staged too
     #[arg(long)]
     staged: bool,
-    /// Choose which hunks to restore, as in `git reset --patch`
+    /// Choose which hunks to restore, as 'git reset --patch' asks
     #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run", "recurse_submodules"])]
     patch: bool,
     /// Say what would be done, and do nothing

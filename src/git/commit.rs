@@ -53,6 +53,14 @@ pub(crate) struct NewCommit<'a> {
     pub(crate) message: &'a str,
 }
 
+/// The end of the addresses that agents have in our commits: no person has one.
+const OF_AGENT: &str = "@agent.invalid";
+
+/// Returns true if `email` is the address of an agent, as our commits have it.
+pub(crate) fn is_of_agent(email: &[u8]) -> bool {
+    email.ends_with(OF_AGENT.as_bytes())
+}
+
 impl Identity {
     /// Returns the identity for commits without a user or an agent behind them.
     pub(crate) fn fallback() -> Self {
@@ -62,7 +70,7 @@ impl Identity {
     /// Returns the identity of an agent in a session.
     pub(crate) fn of_agent(agent: &str, session: Option<&str>) -> Self {
         let email = format!(
-            "{}@agent.invalid",
+            "{}{OF_AGENT}",
             session.map(|id| plain(id.as_bytes())).filter(|id| !id.is_empty()).unwrap_or("session".into())
         );
         let mut name = plain(agent.as_bytes());

@@ -122,3 +122,14 @@ fn an_archive_has_what_is_stored_and_not_what_a_filter_makes_of_it() {
     team.done("a", &["export", "--format=tar", "../x.tar"]);
     assert_eq!(team.world.sh("tar -xOf ../x.tar a.key"), "hidden\n");
 }
+
+/// The author of the patch is the agent: its lines are no person's where they arrive, though no record comes with it.
+#[test]
+fn a_patch_of_an_agent_is_no_persons() {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("cd ../a; git checkpoint session prompt s1 --agent claude-code -q -m x; echo 'by the agent' >new
+        git checkpoint session stop s1 -q; git checkpoint export --format=patch ../of-agent >../log");
+    team.world.sh("cd ../b; git am -q --keep-cr ../of-agent");
+    let blamed = team.done("b", &["blame", "new"]);
+    assert!(blamed.contains(" unknown ") && !blamed.contains(" human "), "{blamed}");
+}

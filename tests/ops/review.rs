@@ -593,3 +593,16 @@ fn a_file_with_mixed_line_endings_keeps_its_bytes_when_only_its_name_is_rejected
     assert_eq!(answer(&world, &["--all"], "n\n\ns\nn\n\ny\n").status.code(), Some(1));
     assert_eq!(world.sh("ls; sha256sum <g"), before);
 }
+
+#[test]
+fn two_decisions_about_one_change_are_refused() {
+    let world = world();
+    let id = id_of(&world, "five");
+    let one = |verdict: &str| format!(r#"{{"id":"{id}","verdict":"{verdict}"}}"#);
+    let before = state(&world);
+    let given = format!(r#"{{"decisions":[{},{}]}}"#, one("reject"), one("accept"));
+    let output = answer(&world, &["--decide", "-"], &given);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("two decisions about"), "{said}");
+    assert_eq!(state(&world), before);
+}

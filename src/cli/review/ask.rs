@@ -18,7 +18,7 @@ const HELP: [&str; 11] = [
     "y - accept this hunk: it is reviewed, and stays",
     "n - reject this hunk: take it out of the worktree",
     "c - comment on this hunk: it stays, and is to be changed",
-    "l - leave this hunk for later, and go on",
+    "l, j - leave this hunk for later, and go on",
     "a - accept this hunk and all later hunks in the file",
     "d - reject this hunk and all later hunks in the file",
     "s - split this hunk into smaller hunks",

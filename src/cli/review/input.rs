@@ -1,6 +1,7 @@
 //! Decisions that come from a file, for example of an editor.
 
 use std::{
+    collections::HashMap,
     fs::File,
     io::{Read, stdin},
     path::Path,
@@ -51,11 +52,25 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
 /// Returns the decisions in `text`, which is JSON, about hunks and changes of `review`.
 ///
 /// # Errors
-/// If it is not as the manual says, or if one is about what is not there: it may have changed. None is carried out then.
+/// If it is not as the manual says, if one is about what is not there, since it may have changed, or if two differ about a change. None is carried out then.
 pub(super) fn choices(review: &Review, text: &[u8]) -> Result<Vec<Choice>> {
     let what = || "the decisions cannot be read".to_owned();
     let given: Decisions = serde_json::from_slice(text).context(Kind::User, what)?;
-    given.decisions.into_iter().map(|given| choice(review, given)).collect()
+    let mut known: HashMap<(usize, usize), (Verdict, Option<String>)> = HashMap::new();
+    let mut choices = Vec::with_capacity(given.decisions.len());
+    for given in given.decisions {
+        let id = given.id.clone();
+        let choice = choice(review, given)?;
+        for item in &choice.items {
+            let decided = (choice.verdict, choice.text.clone());
+            if known.insert((choice.file, *item), decided.clone()).is_some_and(|other| other != decided) {
+                return Err(Error::refused(format!("there are two decisions about '{}'", id.escape_debug()))
+                    .with_hint("a hunk has the changes that are in it: decide about it, or about these"));
+            }
+        }
+        choices.push(choice);
+    }
+    Ok(choices)
 }
 
 fn choice(review: &Review, given: Given) -> Result<Choice> {

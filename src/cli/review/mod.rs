@@ -22,7 +22,7 @@ use crate::{
 /// It shows what is not committed as git add -p does, each added line with the mark of who wrote it, and asks. What you reject
 /// is taken out of the worktree, which is saved first: 'git checkpoint undo' brings it back.
 #[derive(clap::Args, Debug)]
-#[command(override_usage = "git checkpoint review [<option>...] [<what>] [-- <pathspec>...]")]
+#[command(override_usage = "git checkpoint review [<option>...] [<session>|<commit>|<range>] [-- <pathspec>...]")]
 pub(super) struct ReviewCommand {
     /// A session or <session>@<turn>: its uncommitted work; or a commit or range (default: all that is not committed)
     #[arg(value_name = "session|commit|range")]

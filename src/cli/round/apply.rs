@@ -29,7 +29,7 @@ pub(super) struct Apply {
     /// Only the changes of these paths
     #[arg(long, value_name = "pathspec", num_args = 1..)]
     files: Vec<OsString>,
-    /// Choose which hunks to apply, as in `git reset --patch`
+    /// Choose which hunks to apply, as 'git reset --patch' asks
     #[arg(short, long, conflicts_with_all = ["json", "dry_run"])]
     patch: bool,
     /// What to do if files have changed here since the round began (default: fail)

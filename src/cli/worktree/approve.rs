@@ -49,7 +49,7 @@ impl Approve {
                 return Err(if question::is_possible() {
                     refused
                 } else {
-                    refused.with_hint("they can be approved on a terminal, where this command asks")
+                    refused.with_hint("on a terminal, this command shows them and asks; '--yes' approves them unasked")
                 });
             }
         } else if !self.json {

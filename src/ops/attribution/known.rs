@@ -7,6 +7,7 @@ use gix::ObjectId;
 use super::{commit::Reader, recorded::Recorded};
 use crate::{
     error::{Kind, Result},
+    git::commit::is_of_agent,
     model::{attribution::AuthorId, contributor::Contributor, record::RecordId, refname},
     ops::records,
     state,
@@ -56,7 +57,7 @@ impl Reader<'_> {
         let is_persons = is_complete
             && !is_earlier
             && !self.begins_shallow(commit)?
-            && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
+            && (!found.records.is_empty() || !self.is_of_agent(commit)?);
         let author = self.authors.plain(if is_persons { Contributor::Human } else { Contributor::Unknown });
         let is_earlier = is_complete && is_earlier && found.records.is_empty() && self.enabled_since()?.is_some();
         let otherwise = Otherwise { author, is_complete };
@@ -82,8 +83,13 @@ impl Reader<'_> {
             || self.enabled_since()?.is_some_and(|since| since <= made))
     }
 
-    /// Returns true if `commit` is a checkpoint of an agent or of an unknown author, or a copy of one.
-    fn is_agents_checkpoint(&self, commit: ObjectId) -> Result<bool> {
+    /// Returns true if `commit` is a checkpoint of an agent or of an unknown author, or a copy of one, also one that `git am` has made of
+    /// its patch: the author is the agent's then.
+    fn is_of_agent(&self, commit: ObjectId) -> Result<bool> {
+        let by_agent = |commit: &gix::objs::CommitRef<'_>| commit.author().is_ok_and(|who| is_of_agent(who.email));
+        if self.repo.with_commit(commit, |commit| by_agent(commit))? {
+            return Ok(true);
+        }
         let checkpoint = self.repo.find_checkpoint(commit)?;
         Ok(checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor != Contributor::Human))
     }
