@@ -91,9 +91,14 @@ impl<'c> Search<'c> {
                 if records::is_older(repo, found.commit, record)? {
                     continue;
                 }
-                // While a branch still has the original, a person may have made a small change as well.
+                // While a branch still has the original, a person may have made a small change as well, but not with its author and date.
                 let parent = commits.iter().find(|commit| commit.id == found.commit).and_then(|it| it.parent_id);
+                let is_copy = repo.is_commit(record.commit)?
+                    && repo
+                        .stamp(found.commit)?
+                        .is_some_and(|stamp| repo.stamp(record.commit).is_ok_and(|it| it == Some(stamp)));
                 if elsewhere.contains(&record.commit)
+                    && !is_copy
                     && !is_in(context, parent, found.commit, &record.id, Least::Telling)?
                 {
                     continue;
