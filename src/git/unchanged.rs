@@ -1,7 +1,7 @@
-//! Whether single files of the worktree are as a commit has them, without a look at any other.
+//! Whether single files of a worktree are as a commit has them, without a look at any other.
 
 use bstr::{BStr, ByteSlice as _};
-use gix::objs::Kind as ObjectKind;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 use rustix::{fs::lstat, io::Errno};
 
 use super::{Repo, filter::Filters, new_objects::id_of, stat_cache::Stat};
@@ -18,6 +18,22 @@ impl Repo {
             let (seconds, nanoseconds) = Stat::of(&stat).mtime;
             seconds.saturating_mul(1_000).saturating_add(i64::from(nanoseconds / 1_000_000))
         })
+    }
+
+    /// Returns true if the other worktree `id` has the file `path` with the content `blob` now.
+    ///
+    /// # Errors
+    /// If the filters of git cannot be read.
+    pub(crate) fn has_other_worktree(&self, id: &BStr, path: &BStr, blob: ObjectId) -> Result<bool> {
+        let root = self.other_worktrees().into_iter().find(|(other, _)| other == id).map(|(_, root)| root);
+        let (Some(root), Ok(path_there)) = (root, path.to_path()) else { return Ok(false) };
+        let file = root.join(path_there);
+        if !std::fs::symlink_metadata(&file).is_ok_and(|file| file.is_file()) {
+            return Ok(false);
+        }
+        let Ok(bytes) = std::fs::read(&file) else { return Ok(false) };
+        let stored = Filters::for_worktree(self)?.to_git(path, &bytes)?.unwrap_or(bytes);
+        Ok(id_of(ObjectKind::Blob, &stored, self.object_hash())? == blob)
     }
 
     /// Returns those of `changes` whose new content the worktree has: the index says so by the times of the file, or there

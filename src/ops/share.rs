@@ -62,6 +62,11 @@ impl Share {
         }
     }
 
+    /// Returns true if the file is as the work left it, or has all of it, and so much text that a person would not type the same.
+    pub(crate) fn is_copy(self) -> bool {
+        self.is_exact || self.is(Least::Telling)
+    }
+
     /// Returns true if a person would not type so much of the text again.
     fn is_telling(self) -> bool {
         self.held >= TELLING_LINES && self.letters >= TELLING_LETTERS

@@ -13,7 +13,7 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            set_aside::{Waiting, waiting},
+            set_aside::{Waiting, is_still_there, waiting},
             step::{Step, are_here},
             steps::steps,
         },
@@ -224,6 +224,10 @@ impl Candidate {
             let share = share(repo, own, change.before, change.after);
             let Some(share) = self.unless_damaged(repo, share)? else { continue };
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
+                continue;
+            }
+            // Then the work has not moved here: a person may have typed a part of it, too.
+            if !share.is_copy() && is_still_there(repo, &self.tip, own)? {
                 continue;
             }
             // If the commit renames a file to this path, `change.before` is from the old path. The base has no file at this path.

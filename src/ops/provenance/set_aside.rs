@@ -36,6 +36,7 @@ use crate::{
         refs::RefUpdate,
     },
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         refname::{self, Base, Settled, ShadowName},
@@ -62,6 +63,16 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
     tips.retain(|tip| ShadowName::from_ref(&tip.name).is_some_and(|name| !is_excepted(&name)));
     tips.extend(newest_archived(repo, |name| !refname::is_settled(name))?);
     Ok(newest_first(repo, tips))
+}
+
+/// Returns true if `tip` is of a live shadow of another worktree, which still has the file of `own`, one of its changes, as the shadow
+/// left it: the work has not moved, and a person may have typed a part of it somewhere else.
+pub(crate) fn is_still_there(repo: &Repo, tip: &Tip, own: &Change) -> Result<bool> {
+    let name = if tip.archived { None } else { ShadowName::from_ref(&tip.name) };
+    match (name.filter(|name| name.worktree != *repo.worktree_id()), own.after) {
+        (Some(name), Some(after)) => repo.has_other_worktree(name.worktree.as_ref(), own.path.as_bstr(), after.id),
+        _ => Ok(false),
+    }
 }
 
 /// Returns the archived shadows whose work was committed in commits that a reset has removed from HEAD, newest first. HEAD is
@@ -212,7 +223,7 @@ pub(crate) fn take_up(
     for Waiting { tip, checkpoint, .. } in candidates(repo, &shadow.name)?.into_iter().filter(|it| !is_left(&it.tip)) {
         let mut new = NewObjects::new(repo, Target::Loose);
         // A broken shadow is no reason to refuse a save or a prompt; `doctor` reports it.
-        let found = find_work(context, shadow, seen, dirty, &checkpoint, &mut carriers, &mut new);
+        let found = find_work(context, shadow, seen, dirty, (&tip, &checkpoint), &mut carriers, &mut new);
         let Some(found) = unless_damaged(repo, found)? else {
             repo.note_damaged(&tip.name);
             continue;
@@ -256,7 +267,7 @@ fn find_work(
     shadow: &Shadow,
     seen: &Seen,
     dirty: &BTreeSet<BString>,
-    checkpoint: &Checkpoint,
+    (tip, checkpoint): (&Tip, &Checkpoint),
     carriers: &mut OnceCell<Carriers>,
     new: &mut NewObjects<'_>,
 ) -> Result<Option<Returned>> {
@@ -276,7 +287,12 @@ fn find_work(
                 carriers.has(repo, checkpoint, &change.path)
             });
         // If the last checkpoint has this work, it names the authors, and lines that are gone since were deleted on purpose.
-        if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {
+        let here = share(repo, &change, head, now)?;
+        if !is_known
+            && here.is_half()
+            && share(repo, &change, last, now)?.is_any()
+            && (here.is_copy() || !is_still_there(repo, tip, &change)?)
+        {
             wanted.insert(change.path);
         }
     }
