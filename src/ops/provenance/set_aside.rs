@@ -220,17 +220,18 @@ pub(crate) fn take_up(
         ShadowName::from_ref(&tip.name)
             .is_some_and(|name| Some(name.base) == left && name.worktree == *repo.worktree_id())
     };
-    for Waiting { tip, checkpoint, .. } in candidates(repo, &shadow.name)?.into_iter().filter(|it| !is_left(&it.tip)) {
+    for waiting in candidates(repo, &shadow.name)?.into_iter().filter(|it| !is_left(&it.tip)) {
+        let Waiting { tip, checkpoint, .. } = &waiting;
         let mut new = NewObjects::new(repo, Target::Loose);
         // A broken shadow is no reason to refuse a save or a prompt; `doctor` reports it.
-        let found = find_work(context, shadow, seen, dirty, (&tip, &checkpoint), &mut carriers, &mut new);
+        let found = find_work(context, shadow, seen, dirty, &waiting, &mut carriers, &mut new);
         let Some(found) = unless_damaged(repo, found)? else {
             repo.note_damaged(&tip.name);
             continue;
         };
         let Some(Returned { origin, carried, sessions: of_work }) = found else { continue };
         sessions.extend(of_work);
-        put_on_top(context, shadow, (&checkpoint, &checkpoint.subject), origin, carried.tree_id, &mut new)?;
+        put_on_top(context, shadow, (checkpoint, &checkpoint.subject), origin, carried.tree_id, &mut new)?;
         carriers = OnceCell::new();
         let written = new.write()?;
         let id = shadow.tip.as_ref().map(|tip| tip.id);
@@ -238,7 +239,7 @@ pub(crate) fn take_up(
         if tip.archived && !refname::is_settled(&tip.name) && !carried.leaves_some {
             let name = refname::settled_archive_ref(&tip.name, Settled::Carried);
             updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
-            updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
+            updates.push(RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None });
         }
         failpoint::hit("recall:before-refs");
         repo.update_refs(&updates)?;
@@ -267,11 +268,13 @@ fn find_work(
     shadow: &Shadow,
     seen: &Seen,
     dirty: &BTreeSet<BString>,
-    (tip, checkpoint): (&Tip, &Checkpoint),
+    waiting: &Waiting,
     carriers: &mut OnceCell<Carriers>,
     new: &mut NewObjects<'_>,
 ) -> Result<Option<Returned>> {
-    let repo = &context.repo;
+    let (repo, Waiting { tip, checkpoint, is_reset }) = (&context.repo, waiting);
+    // A commit has the work, and no reset has removed it from HEAD: it is on another branch.
+    let is_elsewhere = refname::is_settled(&tip.name) && !is_reset;
     let mut wanted = BTreeSet::new();
     for change in repo.diff_trees(base_tree(repo, checkpoint)?, checkpoint.tree_id)? {
         let path = change.path.as_bstr();
@@ -291,7 +294,7 @@ fn find_work(
         if !is_known
             && here.is_half()
             && share(repo, &change, last, now)?.is_any()
-            && (here.is_copy() || !is_still_there(repo, tip, &change)?)
+            && (here.is_copy() || !is_elsewhere && !is_still_there(repo, tip, &change)?)
         {
             wanted.insert(change.path);
         }
