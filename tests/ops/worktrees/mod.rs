@@ -23,6 +23,7 @@ mod removed;
 mod sessions;
 mod setup;
 mod teardown;
+mod typed_here;
 mod whereabouts;
 
 #[cfg(target_os = "linux")]
