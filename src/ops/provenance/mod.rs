@@ -21,7 +21,7 @@
 pub(crate) mod amended;
 pub(crate) mod covered;
 pub(crate) mod doubt;
-mod earlier;
+pub(crate) mod earlier;
 mod former_names;
 pub(crate) mod left;
 mod left_lately;
