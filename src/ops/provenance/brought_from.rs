@@ -98,10 +98,15 @@ impl<'r> BroughtFrom<'r> {
         Ok(ids)
     }
 
-    /// Returns true if the work of `record` in the file at `path` did not come here with the file, although it has the same lines.
+    /// Returns true if the work of `record` in the file at `path` did not come here with the file, although it has the same lines. Without
+    /// the file, `now` is none, and other files have its lines.
     pub(super) fn excludes(&self, record: &Record, path: &BString, now: Option<ObjectId>) -> bool {
-        let is_exact = record.files.iter().any(|file| file.path == *path && file.after.is_some() && file.after == now);
-        !is_exact && self.exact.get(path).is_some_and(|ids| !ids.contains(&record.id))
+        let after = record.files.iter().find(|file| file.path == *path).and_then(|file| file.after);
+        let is_without = |ids: &BTreeSet<RecordId>| !ids.contains(&record.id);
+        match now {
+            Some(now) => after != Some(now) && self.exact.get(path).is_some_and(is_without),
+            None => after.is_some() && !self.exact.is_empty() && self.exact.values().all(is_without),
+        }
     }
 
     /// Returns true if a restore has put the file at `path` here from `commit`, and the work of `record` there is from elsewhere.
