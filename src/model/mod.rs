@@ -56,6 +56,7 @@ pub mod session;
 pub(crate) mod set_aside;
 pub(crate) mod shared;
 pub(crate) mod since;
+pub(crate) mod similar;
 pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod step_below;
