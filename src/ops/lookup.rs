@@ -30,9 +30,11 @@ use crate::{
         path_text::shell_word,
         refname,
         selector::{Selector, TurnName},
+        similar,
     },
 };
 
+pub(crate) use meant::meant_tag;
 pub(crate) use shared::author_of as author_of_shared;
 pub(crate) use turn::turn_of;
 
@@ -201,7 +203,7 @@ fn no_match_or_session(context: &Context, text: &str) -> Error {
     let Ok(Some(id)) = session_info::find(context, name) else {
         return match meant::meant(context, text) {
             _ if text == "start" => error.with_hint(START),
-            Some(name) => error.with_hint(format!("did you mean '{name}'? {LIST}")),
+            Some(name) => error.with_hint(similar::hint(Some(&name), LIST)),
             None => error,
         };
     };

@@ -77,10 +77,7 @@ fn is_in_checkpoints(context: &Context, id: &str) -> Result<bool> {
 /// Returns that there is no session `text`, with what may have been meant.
 pub(crate) fn unknown(context: &Context, text: &str) -> Error {
     const LIST: &str = "'git checkpoint session list --all' shows those that are known";
-    Error::refused(format!("no session '{text}'")).with_hint(match meant(context, text) {
-        Some(name) => format!("did you mean '{name}'? {LIST}"),
-        None => LIST.to_owned(),
-    })
+    Error::refused(format!("no session '{text}'")).with_hint(similar::hint(meant(context, text).as_deref(), LIST))
 }
 
 /// Returns the id of a session, or the name of an agent that has one, that `text` was probably meant to be.
