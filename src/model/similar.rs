@@ -37,9 +37,8 @@ pub(crate) fn most_similar<'a>(typed: &str, candidates: impl IntoIterator<Item =
         return None;
     }
     let wanted = compared(typed);
-    let far = |candidate: &str| match compared(candidate).starts_with(&wanted) {
-        true => (0, Reverse(0)),
-        false => distance(typed, candidate),
+    let far = |candidate: &str| {
+        if compared(candidate).starts_with(&wanted) { (0, Reverse(0)) } else { distance(typed, candidate) }
     };
     let nearest = candidates.into_iter().map(|candidate| (far(candidate), candidate)).min_by_key(|(far, _)| *far);
     nearest.filter(|((slips, _), _)| are_few(*slips, typed)).map(|(_, candidate)| candidate)

@@ -19,5 +19,5 @@ pub(crate) fn meant_tag(context: &Context, text: &str) -> Option<String> {
 
 fn tags(context: &Context) -> Vec<String> {
     let refs = context.repo.sound_refs(refname::TAGS).unwrap_or_default();
-    refs.iter().filter_map(|(name, _)| refname::tag_of_ref(name)).map(Into::into).collect()
+    refs.iter().filter_map(|(name, _)| refname::tag_of_ref(name)).collect()
 }
