@@ -3,7 +3,7 @@
 use super::date;
 use crate::{
     config::keys::{KEYS, find},
-    model::{path_text::shell_word, similar},
+    model::{likely, path_text::shell_word},
 };
 
 /// The command (empty: none), what is typed, and what to type instead.
@@ -168,9 +168,9 @@ pub(super) fn near(command: &str, typed: &str) -> Option<(&'static str, &'static
     // One letter after a dash is near to each other one.
     let words = words.filter(|(word, _)| word.starts_with("--") == typed.starts_with('-'));
     let typed = typed.trim_start_matches('-');
-    let of = |word: &str| similar::distance(typed, word.trim_start_matches('-'));
+    let of = |word: &str| likely::distance(typed, word.trim_start_matches('-'));
     let nearest = words.min_by_key(|(word, _)| of(word))?;
-    (typed.len() >= LEAST && similar::are_few(of(nearest.0).0, typed)).then_some(nearest)
+    (typed.len() >= LEAST && likely::are_few(of(nearest.0).0, typed)).then_some(nearest)
 }
 
 /// Returns what to type if `paths` follow `save`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, call::Call, environment, external};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::similar,
+    model::likely,
 };
 
 macro_rules! pages {
@@ -150,7 +150,7 @@ fn is_page(file: &str, stem: &str, section: Option<&str>) -> bool {
 fn all_pages(typed: &str) -> String {
     const LIST: &str = "'git checkpoint man <command>' shows the page of a command; there are also config.5, agents, format and workflows";
     let pages = pages();
-    similar::hint(similar::most_similar(typed, pages.iter().map(|(name, _)| name.as_str())), LIST)
+    likely::hint(likely::most_similar(typed, pages.iter().map(|(name, _)| name.as_str())), LIST)
 }
 
 /// Returns the names that `git checkpoint man` accepts, commands and other pages, each with the description of its page.

@@ -3,7 +3,7 @@
 use super::{Exit, call::Call, date, date_column::date_column, layout, output::printable, phrase};
 use crate::{
     error::{Error, Result},
-    model::{path_text::shell_word, similar},
+    model::{likely, path_text::shell_word},
     ops::{
         Context, lookup,
         tags::{self, ListedTag},
@@ -95,7 +95,7 @@ fn delete(names: &[String], is_json: bool, call: &mut Call) -> Result<Exit> {
             call.out.hint(&format!("'git checkpoint undo' brings {what} back"));
         }
         (true, _) => {}
-        (false, _) => call.out.hint(&similar::hint(meant.as_deref(), "'git checkpoint tag' lists the tags")),
+        (false, _) => call.out.hint(&likely::hint(meant.as_deref(), "'git checkpoint tag' lists the tags")),
     }
     Ok(if untagged.missing.is_empty() { Exit::Done } else { Exit::No })
 }

@@ -13,7 +13,7 @@ use super::{
     habits, layout, man,
     output::{Output, messages, stderr_columns},
 };
-use crate::model::similar;
+use crate::model::likely;
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
 pub(super) fn explain(error: &mut clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
@@ -54,8 +54,7 @@ fn mistake(error: &mut clap::Error, arguments: &[OsString], columns: usize) -> S
 }
 
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
-    // Clap wraps the rest to the terminal, also if the output goes into a pager or `head`.
-    let columns = out.columns().unwrap_or_else(stderr_columns);
+    let columns = out.columns().unwrap_or(usize::MAX);
     let result = out.text(&with_spelled_usage(&error.render().to_string(), columns));
     match out.finish(result) {
         Err(error) => {
@@ -139,7 +138,7 @@ fn keep_nearest(error: &mut clap::Error) {
     for (typed, suggested) in SUGGESTIONS {
         let (typed, words) = (words(error, typed), words(error, suggested));
         if let ([typed], [_, _, ..]) = (typed.as_slice(), words.as_slice()) {
-            let distance = |word: &String| similar::distance(plain(typed), plain(word));
+            let distance = |word: &String| likely::distance(plain(typed), plain(word));
             let least = words.iter().map(distance).min();
             let nearest = words.iter().filter(|word| Some(distance(word)) == least).cloned().collect();
             error.insert(suggested, ContextValue::Strings(nearest));
@@ -165,7 +164,7 @@ fn plain(word: &str) -> &str {
 /// Returns true if `typed` may be `word` with a slip or two, or is its beginning.
 fn is_meant(typed: &str, word: &str) -> bool {
     let (typed, word) = (plain(typed), plain(word));
-    (typed.len() > 1 && word.starts_with(typed)) || similar::are_few(similar::slips(typed, word), typed)
+    (typed.len() > 1 && word.starts_with(typed)) || likely::are_few(likely::slips(typed, word), typed)
 }
 
 /// Returns the manual page of the command that `arguments` name.
@@ -228,7 +227,7 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
 /// Returns what to type instead, if `typed` is nearly a word that git has, and farther from what clap suggests.
 fn near_habit(error: &clap::Error, command: &str, typed: &str) -> Option<String> {
     let (word, instead) = habits::near(command, typed)?;
-    let distance = |word: &str| similar::distance(plain(typed), plain(word));
+    let distance = |word: &str| likely::distance(plain(typed), plain(word));
     let mut suggested = SUGGESTIONS.iter().flat_map(|(_, suggested)| words(error, *suggested));
     suggested.all(|other| distance(word) < distance(&other)).then(|| instead.to_owned())
 }

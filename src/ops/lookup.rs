@@ -26,11 +26,11 @@ use crate::{
     git::Repo,
     model::{
         checkpoint::Checkpoint,
+        likely,
         manifest::Part,
         path_text::shell_word,
         refname,
         selector::{Selector, TurnName},
-        similar,
     },
 };
 
@@ -203,7 +203,7 @@ fn no_match_or_session(context: &Context, text: &str) -> Error {
     let Ok(Some(id)) = session_info::find(context, name) else {
         return match meant::meant(context, text) {
             _ if text == "start" => error.with_hint(START),
-            Some(name) => error.with_hint(similar::hint(Some(&name), LIST)),
+            Some(name) => error.with_hint(likely::hint(Some(&name), LIST)),
             None => error,
         };
     };

@@ -85,20 +85,6 @@ fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
 }
 
-/// As clap wraps the rest of the help, which it does for `git checkpoint restore -h | less`, too.
-#[test]
-fn help_in_a_pipe_is_as_wide_as_the_terminal() {
-    let world = World::with_commit();
-    let line = format!("stty cols {COLUMNS}; {} restore -h | cat", program());
-    let mut command = world.command("script");
-    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
-    let output = command.output().expect("script(1) runs");
-    let text = String::from_utf8(output.stdout.clone()).unwrap_or_else(|_| panic!("{}", described(&output)));
-    let long: Vec<&str> = text.lines().filter(|line| columns(line.trim_end_matches('\r')) > COLUMNS).collect();
-    assert!(text.contains("Usage: git checkpoint restore"), "{text}");
-    assert!(long.is_empty(), "{long:#?}");
-}
-
 /// Two sessions of which only the ends of the ids differ.
 #[rstest::rstest]
 #[case::blame(&["blame", "f"])]

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{session::Session, similar},
+    model::{likely, session::Session},
 };
 
 /// How many candidates of an ambiguous beginning are listed.
@@ -77,15 +77,15 @@ fn is_in_checkpoints(context: &Context, id: &str) -> Result<bool> {
 /// Returns that there is no session `text`, with what may have been meant.
 pub(crate) fn unknown(context: &Context, text: &str) -> Error {
     const LIST: &str = "'git checkpoint session list --all' shows those that are known";
-    Error::refused(format!("no session '{text}'")).with_hint(similar::hint(meant(context, text).as_deref(), LIST))
+    Error::refused(format!("no session '{text}'")).with_hint(likely::hint(meant(context, text).as_deref(), LIST))
 }
 
 /// Returns the id of a session, or the name of an agent that has one, that `text` was probably meant to be.
 pub(crate) fn meant(context: &Context, text: &str) -> Option<String> {
     let sessions = all(context).ok()?;
     let agents = sessions.iter().filter_map(|session| session.agent.as_deref());
-    similar::most_similar(text, agents)
-        .or_else(|| similar::most_similar_beginning(text, sessions.iter().map(|session| session.id.as_str())))
+    likely::most_similar(text, agents)
+        .or_else(|| likely::most_similar_beginning(text, sessions.iter().map(|session| session.id.as_str())))
         .map(str::to_owned)
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::registrations::{Place, Registration},
-    model::similar,
+    model::likely,
 };
 
 /// Returns the name of the branch as people use it.
@@ -64,7 +64,7 @@ fn meant(all: &[Registration], name: &str) -> Option<String> {
         all.iter().filter_map(|it| it.head.branch.as_ref()).map(|branch| short(branch.as_bstr()).to_string());
     let directories = all.iter().filter_map(|it| Some(it.path.file_name()?.to_str()?.to_owned()));
     let names: Vec<String> = branches.chain(directories).collect();
-    similar::most_similar(name, names.iter().map(String::as_str)).map(str::to_owned)
+    likely::most_similar(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns the same if it has a root to work in.
@@ -98,7 +98,7 @@ pub(crate) fn registered(context: &Context, name: Option<&OsStr>) -> Result<Regi
     match found[..] {
         [found] => Ok(found.clone()),
         [] => Err(Error::user(format!("'{}' names no worktree of this repository", name()))
-            .with_hint(similar::hint(meant(&all, &name()).as_deref(), hint))),
+            .with_hint(likely::hint(meant(&all, &name()).as_deref(), hint))),
         [..] => Err(Error::user(format!("'{}' stands for {} worktrees", name(), found.len()))
             .with_hint(format!("give the path of its root: {hint}"))),
     }
