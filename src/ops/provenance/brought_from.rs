@@ -112,13 +112,12 @@ impl<'r> BroughtFrom<'r> {
     /// Returns true if a restore has put the file at `path` here from `commit`, and the work of `record` there is from elsewhere.
     pub(super) fn is_restored_without(&self, commit: ObjectId, record: &Record, path: &BString) -> Result<bool> {
         let known = self.restored.borrow().get(&commit).cloned();
-        let ids = match known {
-            Some(ids) => ids,
-            None => {
-                let ids = self.records_beyond(vec![commit])?;
-                self.restored.borrow_mut().insert(commit, ids.clone());
-                ids
-            }
+        let ids = if let Some(ids) = known {
+            ids
+        } else {
+            let ids = self.records_beyond(vec![commit])?;
+            self.restored.borrow_mut().insert(commit, ids.clone());
+            ids
         };
         if ids.contains(&record.id) {
             return Ok(false);
