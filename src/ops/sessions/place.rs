@@ -34,7 +34,7 @@ pub(crate) struct WorkPlace {
 /// session seen last in this worktree).
 ///
 /// # Errors
-/// [`Kind::User`](crate::error::Kind::User) if there is no such session; [`Kind::Refused`](crate::error::Kind::Refused) if its
+/// [`Kind::User`] if there is no such session; [`Kind::Refused`] if its
 /// worktree is gone, or something else is in its place.
 pub(crate) fn place(context: &Context, name: Option<&str>) -> Result<WorkPlace> {
     let session = known(context, &id_of(context, name)?)?;
@@ -56,7 +56,7 @@ pub(crate) fn place(context: &Context, name: Option<&str>) -> Result<WorkPlace> 
 /// Returns the id of the session that `name` stands for (an id, an agent's name or the beginning of an id).
 ///
 /// # Errors
-/// [`Kind::User`](crate::error::Kind::User) if there is no such session.
+/// [`Kind::User`] if there is no such session.
 pub(crate) fn existing(context: &Context, name: &str) -> Result<String> {
     Ok(known(context, &id_of(context, Some(name))?)?.id)
 }
