@@ -33,7 +33,7 @@ use crate::{
         change::{Change, Status},
         checkpoint::{Checkpoint, Origin},
         head_move::When,
-        refname::{Base, ShadowName},
+        refname::{self, Base, ShadowName},
     },
 };
 
@@ -227,7 +227,8 @@ impl Candidate {
                 continue;
             }
             // Then the work has not moved here: a person, or an agent, may have typed a part of it, too.
-            if !share.is_copy() && is_still_there(repo, &self.tip, own)? {
+            let is_elsewhere = refname::is_settled(&self.tip.name) && !self.is_taken_back;
+            if !share.is_copy() && (is_elsewhere || is_still_there(repo, &self.tip, own)?) {
                 continue;
             }
             // If the commit renames a file to this path, `change.before` is from the old path. The base has no file at this path.

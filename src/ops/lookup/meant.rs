@@ -6,6 +6,10 @@ use crate::model::{likely, refname};
 /// Returns the name of a checkpoint, of a branch, or of a session that `text` was probably meant to be.
 pub(super) fn meant(context: &Context, text: &str) -> Option<String> {
     const BRANCHES: &str = "refs/heads/";
+    // No name has one of these: the text is a revision that leads nowhere.
+    if text.contains(['~', '^', ':']) {
+        return None;
+    }
     let (tags, branches) = (tags(context), context.repo.sound_refs(BRANCHES).unwrap_or_default());
     let branches = branches.iter().filter_map(|(name, _)| name.strip_prefix(BRANCHES));
     let names = ["verified", "base", "HEAD"].into_iter().chain(tags.iter().map(String::as_str)).chain(branches);

@@ -245,7 +245,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
 }
 
 /// Returns those of the records `ids` whose commit is on no branch here, and the others.
-pub(super) fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<RecordId>, Vec<RecordId>)> {
+fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<RecordId>, Vec<RecordId>)> {
     let (mut removed, mut elsewhere) = (Vec::new(), Vec::new());
     if ids.is_empty() {
         return Ok((removed, elsewhere));
