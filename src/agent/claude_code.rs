@@ -8,7 +8,7 @@ use super::{
     family::{Family, named_transcript, transcript_home},
     install::{File, Format, Scope, Shape, if_there},
     payload::Payload,
-    reply::{Reply, exit_code_family_asks, exit_code_family_denies, exit_code_family_warns},
+    reply::{Reply, exit_code_family_asks, exit_code_family_denies, exit_code_family_warns, with_context_of_prompt},
 };
 use crate::error::Result;
 
@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
     ask: Some(exit_code_family_asks),
+    inform: Some(with_context_of_prompt),
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["claude"],

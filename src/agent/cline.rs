@@ -42,6 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: Some(with_context),
     shows: always,
     ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
     programs: &["cline"],
@@ -127,4 +128,11 @@ fn deny(moment: Moment, text: &str) -> Reply {
 fn warn(_moment: Moment, text: &str) -> Reply {
     let context: String = text.chars().take(LONGEST_CONTEXT).collect();
     Reply::json(&json!({ "cancel": false, "contextModification": context }))
+}
+
+fn with_context(reply: Reply, text: &str) -> Reply {
+    let known: serde_json::Value = serde_json::from_str(&reply.stdout).unwrap_or_default();
+    let before = known["contextModification"].as_str().map(|before| format!("{before}\n")).unwrap_or_default();
+    let context: String = (before + text).chars().take(LONGEST_CONTEXT).collect();
+    reply.with("contextModification", context.into())
 }

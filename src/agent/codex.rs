@@ -10,7 +10,7 @@ use super::{
     family::{Family, transcript_home},
     install::{File, Format, Scope, Shape, if_there, program_of},
     payload::Payload,
-    reply::Reply,
+    reply::{Reply, with_context_of_prompt},
 };
 use crate::error::Result;
 
@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: Some(with_context_of_prompt),
     shows: always,
     ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
     programs: &["codex"],

@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: None,
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["copilot"],

@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: None,
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::PostTool | Moment::Compact),
     ignored: r#"{"hook_event_name":"beforeReadFile"}"#,
     programs: &["cursor", "cursor-agent"],

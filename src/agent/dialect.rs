@@ -35,6 +35,8 @@ pub struct Dialect {
     pub(super) warn: fn(Moment, &str) -> Reply,
     /// The reply that lets the agent ask its user whether a tool may be used; none if it cannot.
     pub(super) ask: Option<fn(&str) -> Reply>,
+    /// Adds a text for the model to the reply to a prompt; none if the agent has no place for it.
+    pub(super) inform: Option<fn(Reply, &str) -> Reply>,
     /// True if the user or the model reads the warning that a hook prints at this moment.
     pub(super) shows: fn(Moment) -> bool,
     /// A payload that we ignore, to check whether the agent can call us.
@@ -91,6 +93,12 @@ impl Dialect {
     pub fn ask(&self, moment: Moment, text: &str) -> Option<Reply> {
         let ask = self.ask.filter(|_| moment == Moment::PreTool)?;
         Some(ask(&printable(text)))
+    }
+
+    /// Returns `reply`, that to a prompt, with a text for the model; none if the agent has no place for it.
+    pub fn inform(&self, reply: &Reply, text: &str) -> Option<Reply> {
+        let inform = self.inform?;
+        Some(inform(reply.clone(), &printable(text)))
     }
 
     /// Returns true if the user or the model of the agent reads a warning at this moment.

@@ -7,7 +7,7 @@ use super::{
     family::{Family, transcript_home},
     install::{File, Format, Scope, Shape},
     payload::Payload,
-    reply::{Reply, exit_code_family_denies, exit_code_family_warns},
+    reply::{Reply, exit_code_family_denies, exit_code_family_warns, with_context_of_prompt},
 };
 use crate::error::Result;
 
@@ -24,6 +24,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
     ask: None,
+    inform: Some(with_context_of_prompt),
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["droid"],

@@ -9,7 +9,7 @@ use super::{
     family::{Family, event_name, transcript_home},
     install::{File, Format, Scope, Shape, whatever_happens},
     payload::Payload,
-    reply::Reply,
+    reply::{self, Reply},
 };
 use crate::error::Result;
 
@@ -30,6 +30,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: Some(with_context),
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["gemini"],
@@ -94,4 +95,8 @@ fn warn(moment: Moment, text: &str) -> Reply {
         return Reply::json(&json!({ "systemMessage": text, "hookSpecificOutput": output }));
     }
     Reply::json(&json!({ "systemMessage": text }))
+}
+
+fn with_context(reply: Reply, text: &str) -> Reply {
+    reply::with_context(reply, "BeforeAgent", text)
 }

@@ -31,6 +31,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: |_, text| Reply::no(text).with_json(&json!({ "version": 1, "decision": "deny", "message": text })),
     warn: |_, text| Reply::json(&json!({ "version": 1, "decision": "allow", "message": text })),
     ask: None,
+    inform: Some(with_context),
     shows: always,
     ignored: r#"{"event":"ignore","session":"none"}"#,
     programs: &[],
@@ -95,4 +96,8 @@ fn tool(tool: Payload) -> Tool {
         runs_command: command.is_some(),
         may_destroy: command.is_some_and(may_destroy),
     }
+}
+
+fn with_context(reply: Reply, text: &str) -> Reply {
+    reply.with("context", text.into())
 }

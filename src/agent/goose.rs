@@ -24,6 +24,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn: |_, _| Reply::silent(),
     ask: None,
+    inform: None,
     shows: |_| false,
     ignored: r#"{"event":"Notification"}"#,
     programs: &["goose"],

@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: Some(with_context),
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::Prompt),
     ignored: r#"{"hook_event_name":"Manual"}"#,
     programs: &["kiro", "kiro-cli"],
@@ -89,4 +90,9 @@ fn warn(moment: Moment, text: &str) -> Reply {
         Moment::SessionStart | Moment::Prompt => Reply { stdout: Reply::aside(text).stderr, ..Reply::silent() },
         _ => Reply::aside(text),
     }
+}
+
+/// The model reads what the hook prints.
+fn with_context(reply: Reply, text: &str) -> Reply {
+    Reply { stdout: format!("{}{}", reply.stdout, Reply::aside(text).stderr), ..reply }
 }

@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
     ask: None,
+    inform: None,
     shows: always,
     ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
     programs: &["opencode"],

@@ -83,6 +83,22 @@ pub(super) fn exit_code_family_asks(text: &str) -> Reply {
     Reply::json(&json!({ "hookSpecificOutput": decision }))
 }
 
+/// Adds `text` to the context that the model reads with the prompt, for the same agents.
+pub(super) fn with_context_of_prompt(reply: Reply, text: &str) -> Reply {
+    with_context(reply, "UserPromptSubmit", text)
+}
+
+/// The same for an agent whose event has the name `event`.
+pub(super) fn with_context(reply: Reply, event: &str, text: &str) -> Reply {
+    let known: Value = serde_json::from_str(&reply.stdout).unwrap_or_default();
+    let context = match known["hookSpecificOutput"]["additionalContext"].as_str() {
+        Some(before) => format!("{before}\n{text}"),
+        None => text.to_owned(),
+    };
+    let reply = if reply.stdout.is_empty() { Reply { stdout: "{}".to_owned(), ..reply } } else { reply };
+    reply.with("hookSpecificOutput", json!({ "hookEventName": event, "additionalContext": context }))
+}
+
 /// The warning to the user for the same agents.
 pub(super) fn exit_code_family_warns(_moment: Moment, text: &str) -> Reply {
     Reply::json(&json!({ "systemMessage": text }))

@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     ask: None,
+    inform: None,
     shows: |moment| moment == Moment::PostTool,
     ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
     programs: &["windsurf"],

@@ -25,6 +25,8 @@ pub(crate) struct Briefing {
     pub(crate) prompts: Vec<(u32, String)>,
     /// The notes of people on its checkpoints and records.
     pub(crate) notes: Vec<String>,
+    /// What people have rejected of its work: where, how much, and why.
+    pub(crate) rejected: Vec<String>,
     /// What the agent has said last.
     pub(crate) words: Option<String>,
     /// The command that has failed last, and what it has printed.
@@ -61,9 +63,10 @@ impl Briefing {
             page.quote("", command, share(6));
             page.quote("It has printed, at the end:", &end_of(output, share(10)), share(12));
         }
-        if !self.notes.is_empty() || self.words.is_some() {
+        if !self.notes.is_empty() || !self.rejected.is_empty() || self.words.is_some() {
             page.add("\n## What was decided\n");
             page.quote("Notes of people:", &self.notes.join("\n"), share(10));
+            page.quote("Rejected in a review, and taken out:", &self.rejected.join("\n"), share(10));
             page.quote("The last words of the agent:", self.words.as_deref().unwrap_or_default(), share(14));
         }
         if !self.commits.is_empty() {
@@ -203,6 +206,7 @@ mod tests {
             title: "the session s (codex)".into(),
             state: vec!["It is in /w.".into()],
             prompts: (1..=30).map(|turn| (turn, format!("do {turn}\nand more"))).collect(),
+            rejected: vec!["f (+1 -1): too short".into()],
             notes: vec!["use the other one".into()],
             words: Some("it works".into()),
             failing: Some(("make test".into(), "boom\n".repeat(1000))),

@@ -77,6 +77,11 @@ impl From<&BString> for StoredPath {
 }
 
 impl StoredPath {
+    /// Returns the path for people.
+    pub(crate) fn shown(&self) -> String {
+        printable(self.path.as_str().into())
+    }
+
     /// Returns the path; the error says what is wrong with it.
     pub(crate) fn decode(&self) -> Result<BString, String> {
         unescape(&self.path, self.path_raw.as_deref()).ok_or_else(|| format!("'{}' has a bad path_raw", self.path))

@@ -42,6 +42,7 @@ pub(crate) mod report;
 pub mod reset;
 pub(crate) mod restore;
 pub(crate) mod review;
+pub(crate) mod reviews;
 pub mod rewrite;
 pub(crate) mod rounds;
 pub(crate) mod salvage;

@@ -17,6 +17,7 @@ use super::{
     inside::LeftOut,
     overlap::{Summary, summaries},
     remotes::{ToFetch, to_fetch},
+    review,
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -216,7 +217,7 @@ pub fn status(context: &Context) -> Result<Status> {
     // `status` has reported already what cannot be read.
     let start = if verified.is_none() { start(repo).ok().flatten() } else { None };
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
-    let mut notes = guard::notes(context);
+    let mut notes = [guard::notes(context), review::notes(context)].concat();
     notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {
         let path = state::turns::path(repo.git_dir());
         format!(

@@ -23,6 +23,7 @@ mod random;
 pub(crate) mod removed;
 pub(crate) mod removed_files;
 pub(crate) mod repositories;
+pub(crate) mod reviews;
 pub(crate) mod rewritten;
 pub(crate) mod rounds;
 pub(crate) mod sessions;

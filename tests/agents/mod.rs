@@ -14,6 +14,7 @@ mod once;
 mod outside;
 mod overlap;
 mod refused;
+mod reviewed;
 mod secrets;
 mod sequences;
 mod stashed;

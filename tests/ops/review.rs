@@ -316,17 +316,6 @@ fn of_a_file_whose_bytes_git_converts_no_part_is_rejected() {
 }
 
 #[test]
-fn while_a_turn_is_under_way_nothing_is_taken_out() {
-    let world = world();
-    world.done(&["session", "prompt", "s1", "-m", "go on"]);
-    let before = state(&world);
-    let output = answer(&world, &[], "y\nn\n\nq\n");
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(state(&world), before);
-    assert_eq!(hunks(&world, &[])[..2], ["five accepted", "twenty-five open"]);
-}
-
-#[test]
 fn during_a_merge_nothing_is_reviewed() {
     let world = world();
     world.sh(
@@ -351,7 +340,6 @@ fn what_others_have_put_in_the_store_does_no_harm() {
     answered(&world, &[], "y\n");
     world.sh("git update-ref refs/checkpoints/reviews $(git commit-tree -m x $(git mktree </dev/null))");
     assert_eq!(hunks(&world, &[])[0], "five open");
-    assert_eq!(world.done(&["status"]).matches("review").count(), 0);
 }
 
 #[test]

@@ -25,6 +25,7 @@ use crate::{
     ops::{
         Context,
         agents::{self, Answer, Message, Reach, Report, Tool, What, home::parts},
+        review,
         sessions::{self, OnMultisession, SessionInfo},
     },
 };
@@ -212,8 +213,29 @@ impl Heard<'_> {
             log(&context, dialect.name, &error);
         }
         let answer = agents::handle(&context, &report)?;
-        let reply = reply(&answer, event, dialect, on_multisession, &context);
+        let mut reply = reply(&answer, event, dialect, on_multisession, &context);
+        if event.moment == Moment::Prompt && !matches!(answer, Answer::Deny(_)) {
+            reply = self.informed(reply, &context);
+        }
         Ok((answer, reply))
+    }
+
+    /// Returns `reply` with what the user has decided about the agent's work. An agent that takes no text at a prompt gets it with its
+    /// next warning, and `status` says it until then.
+    fn informed(&self, reply: Reply, context: &Context) -> Reply {
+        let session = &self.event.session;
+        let text = match review::tell(context, session) {
+            Ok(Some(text)) => text,
+            Ok(None) => return reply,
+            Err(error) => {
+                log(context, self.dialect.name, &error);
+                return reply;
+            }
+        };
+        self.dialect.inform(&reply, &text).unwrap_or_else(|| {
+            drop(context.emit_failure("hook", agents::keep_unsaid(context, session, text)));
+            reply
+        })
     }
 
     /// Returns what the event says of its session.

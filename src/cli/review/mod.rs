@@ -48,6 +48,14 @@ impl ReviewCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let is_asking = !self.status && !self.json && self.decide.is_none();
         let context = if is_asking || self.decide.is_some() { call.writing_context()? } else { call.context()? };
+        if is_asking || self.decide.is_some() {
+            // The end of the turn may not have been reported.
+            if let Some(done) = review::take_out_queued(&context)?.filter(|done| done.rejected > 0) {
+                let changes = phrase::count(done.rejected, "change");
+                call.out.aside(&format!("took out {changes} that you rejected during the last turn"));
+                call.out.hint("'git checkpoint undo' brings that back");
+            }
+        }
         let pathspecs = Call::pathspecs(&context.repo, &self.pathspecs)?;
         let scope = Scope::find(&context, self.target.as_deref())?;
         let review = review::look(&context, scope, &pathspecs)?;
@@ -97,6 +105,7 @@ fn print(decided: &Decided, call: &mut Call) -> Result<()> {
     let counts = [
         (decided.accepted, "accepted"),
         (decided.rejected, "rejected"),
+        (decided.queued, "will reject"),
         (decided.commented, "commented on"),
         (decided.later, "left for later"),
     ];
@@ -110,6 +119,9 @@ fn print(decided: &Decided, call: &mut Call) -> Result<()> {
     }
     if let Some(id) = decided.checkpoint.filter(|_| decided.rejected > 0).map(|id| call.names.id(&id)) {
         call.out.hint(&format!("'git checkpoint undo' brings back what was taken out; {id} has it"));
+    }
+    if decided.queued > 0 {
+        call.out.hint("a turn is under way: what is rejected is taken out when the turn ends");
     }
     if !decided.left.is_empty() {
         call.out.hint("'git checkpoint review' asks about the paths above again");

@@ -8,6 +8,7 @@ mod mark;
 mod piece;
 mod stored;
 mod verdict;
+mod waiting;
 
 pub(crate) use self::{
     holding::{alike, holding, number},
@@ -15,4 +16,5 @@ pub(crate) use self::{
     piece::{Piece, Span, pieces, reverted, split},
     stored::{Decision, Part, added_to, read},
     verdict::{State, Verdict},
+    waiting::{Waiting, told},
 };

@@ -24,6 +24,7 @@ use super::{
     condense,
     enter::Purpose,
     guard::{self, Verdict},
+    review,
     session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
     sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
     turn, usage,
@@ -41,12 +42,24 @@ pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
 pub(crate) use tool::{Saving, save_before_commit, saving_before_commit};
 pub(crate) use unsaid::keep as keep_unsaid;
 
-/// Handles the event of `report`.
+/// Handles the event of `report`. Before a turn and after it, takes out what a person has rejected meanwhile.
 ///
 /// # Errors
 /// Those of the operations that it calls; what they did before the error stays, and the next event continues from there. The
 /// agent must not notice.
 pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
+    if matches!(report.what, What::Prompt(_)) {
+        drop(context.emit_failure("review", review::take_out_queued(context)));
+    }
+    let answer = handle_in_repositories(context, report);
+    if matches!(report.what, What::Stop | What::End) {
+        drop(context.emit_failure("review", review::take_out_queued(context)));
+    }
+    answer
+}
+
+/// Handles the event of `report` here and in submodules.
+fn handle_in_repositories(context: &Context, report: &Report) -> Result<Answer> {
     let Some(parts) = submodules::parts(context, report) else { return handle_in_worktrees(context, report) };
     let answer = handle_in_worktrees(context, &parts.here);
     if !matches!((&answer, &report.what), (Ok(Answer::Deny(_)), What::BeforeTool(_))) {

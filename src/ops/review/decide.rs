@@ -3,71 +3,26 @@
 use std::collections::BTreeMap;
 
 use bstr::BString;
-use gix::ObjectId;
-use serde::Serialize;
 
 use super::{
-    super::{
-        Context,
-        restore::{refuse_open_turns, serialize_left},
-    },
+    super::{Context, reviews},
     Review,
     hunks::{File, Item},
-    reject, store,
+    outcome::{Choice, Decided},
+    reject::take_out,
+    waiting,
 };
 use crate::{
     error::{Error, Result},
     model::{
-        id_text,
-        path_text::{self, StoredPath},
+        path_text::StoredPath,
         redact::redact,
         review::{Decision, Verdict},
-        verdict::Left,
     },
 };
 
 /// The most bytes of a reason.
 const LONGEST: usize = 4096;
-
-/// A decision about pieces of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    /// The number of the file in the review.
-    pub(crate) file: usize,
-    /// The numbers of its pieces.
-    pub(crate) items: Vec<usize>,
-    /// What is decided.
-    pub(crate) verdict: Verdict,
-    /// Why, or what is to be changed.
-    pub(crate) text: Option<String>,
-}
-
-/// What became of decisions. Serializes to what `review --decide --json` prints.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Decided {
-    /// The version of the JSON format.
-    pub(crate) version: u32,
-    /// How many pieces stay.
-    pub(crate) accepted: usize,
-    /// How many were taken out.
-    pub(crate) rejected: usize,
-    /// How many are to be changed.
-    pub(crate) commented: usize,
-    /// How many wait.
-    pub(crate) later: usize,
-    /// The files that were written.
-    #[serde(serialize_with = "path_text::serialize_list")]
-    pub(crate) written: Vec<BString>,
-    /// The files that were deleted.
-    #[serde(serialize_with = "path_text::serialize_list")]
-    pub(crate) deleted: Vec<BString>,
-    /// The files whose rejected pieces could not be taken out, with the reasons: these are still to be decided.
-    #[serde(serialize_with = "serialize_left")]
-    pub(crate) left: Vec<Left>,
-    /// The checkpoint that has what was rejected.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub(crate) checkpoint: Option<ObjectId>,
-}
 
 /// Carries out `choices`, which are about `review`.
 ///
@@ -101,21 +56,25 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
     for ((file, item), _) in chosen.iter().filter(|(_, choice)| choice.verdict == Verdict::Reject) {
         rejected.entry(*file).or_default().push(*item);
     }
-    let may_reject = if rejected.is_empty() { Ok(()) } else { refuse_to_reject(context, review) };
-    if may_reject.is_err() {
+    if !rejected.is_empty() && context.repo.head()?.id != review.head {
         chosen.retain(|_, choice| choice.verdict != Verdict::Reject);
+        reviews::add(context, &decisions(context, review, &chosen))?;
+        return Err(Error::race("HEAD has moved since the changes were shown; nothing was taken out"));
     }
+    // What a turn in progress has read must not go under its hands.
+    let is_busy = !rejected.is_empty() && waiting::is_busy(context);
     let mut decided = Decided { version: 1, ..Decided::default() };
-    store::add(context, &decisions(context, review, &chosen))?;
-    may_reject?;
+    reviews::add(context, &decisions(context, review, &chosen))?;
+    waiting::note(context, review, &chosen, is_busy)?;
     // What was decided is stored first, so that the next undo brings back what is taken out now.
-    if !rejected.is_empty() {
+    if !rejected.is_empty() && !is_busy {
         take_out(context, review, rejected, &mut decided)?;
     }
     for ((file, _), choice) in &chosen {
         let is_left = || decided.left.iter().any(|left| review.files[*file].is_at(&left.path));
         *match choice.verdict {
             Verdict::Reject if is_left() => continue,
+            Verdict::Reject if is_busy => &mut decided.queued,
             Verdict::Accept => &mut decided.accepted,
             Verdict::Reject => &mut decided.rejected,
             Verdict::Comment => &mut decided.commented,
@@ -123,15 +82,6 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
         } += 1;
     }
     Ok(decided)
-}
-
-/// Makes sure that an agent is not at work, and that what was shown is still not committed.
-fn refuse_to_reject(context: &Context, review: &Review) -> Result<()> {
-    refuse_open_turns(context, "nothing was taken out")?;
-    if context.repo.head()?.id != review.head {
-        return Err(Error::race("HEAD has moved since the changes were shown; nothing was taken out"));
-    }
-    Ok(())
 }
 
 /// Returns what is stored of `chosen`, by the path of the file.
@@ -151,24 +101,6 @@ fn decisions(
         }
     }
     by_file.into_iter().map(|(file, all)| (review.files[file].change.path.clone(), all)).collect()
-}
-
-/// Takes the pieces `rejected` out, by the numbers of their files.
-fn take_out(
-    context: &Context,
-    review: &Review,
-    rejected: BTreeMap<usize, Vec<usize>>,
-    decided: &mut Decided,
-) -> Result<()> {
-    let rejected: Vec<(usize, Vec<usize>)> = rejected.into_iter().collect();
-    let (restored, mut left) = reject::take_out(context, review, &rejected)?;
-    left.retain(|left| rejected.iter().any(|(file, _)| review.files[*file].is_at(&left.path)));
-    decided.left = left;
-    if let Some(restored) = restored {
-        decided.checkpoint = restored.pre_restore;
-        (decided.written, decided.deleted) = (restored.written, restored.deleted);
-    }
-    Ok(())
 }
 
 fn decision(context: &Context, file: &File, item: &Item, choice: &Choice, seconds: i64) -> Decision {

@@ -2,22 +2,25 @@
 
 mod decide;
 mod hunks;
+mod outcome;
 mod own;
 mod reject;
-mod store;
+mod waiting;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
 pub(crate) use self::{
-    decide::{Choice, Decided, decide},
+    decide::decide,
     hunks::{File, Hunk, Item, What},
+    outcome::{Choice, Decided},
+    waiting::{notes, take_out_queued, tell},
 };
 use super::{
     Context,
     attribution::{self, Who},
-    session_info,
+    reviews, session_info,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -136,7 +139,7 @@ impl Review {
 /// # Errors
 /// If they cannot be read, or one of `pathspecs` names nothing; [`Kind::Refused`] for uncommitted work while git merges.
 pub(crate) fn look(context: &Context, scope: Scope, pathspecs: &[BString]) -> Result<Review> {
-    let decided = store::Reader::new(&context.repo)?;
+    let decided = reviews::Reader::new(&context.repo)?;
     let mut review = Review { scope, files: Vec::new(), head: None, repo: context.repo.with_object_memory() };
     if let Some(range) = &review.scope.range {
         let mut ids = attribution::named(context, range)?;

@@ -13,6 +13,7 @@ use super::{
     },
     Review,
     hunks::{File, What},
+    outcome::Decided,
 };
 use crate::{
     error::Result,
@@ -30,12 +31,34 @@ use crate::{
     },
 };
 
-/// Takes the pieces `rejected` out of the worktree: each is a file of `review` and the numbers of pieces of it. Returns what was done, none if
-/// nothing can be, and what was left.
+/// Takes the pieces `rejected` out of the worktree, by the numbers of their files in `review`, and notes in `decided` what became of
+/// them.
 ///
 /// # Errors
 /// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
 pub(super) fn take_out(
+    context: &Context,
+    review: &Review,
+    rejected: BTreeMap<usize, Vec<usize>>,
+    decided: &mut Decided,
+) -> Result<()> {
+    let rejected: Vec<(usize, Vec<usize>)> = rejected.into_iter().collect();
+    let (restored, mut left) = restore_without(context, review, &rejected)?;
+    left.retain(|left| rejected.iter().any(|(file, _)| review.files[*file].is_at(&left.path)));
+    decided.left = left;
+    if let Some(restored) = restored {
+        decided.checkpoint = restored.pre_restore;
+        (decided.written, decided.deleted) = (restored.written, restored.deleted);
+    }
+    Ok(())
+}
+
+/// Restores the files of `rejected`, each with the numbers of its pieces, without these. Returns what was done, none if nothing can be,
+/// and what was left.
+///
+/// # Errors
+/// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
+fn restore_without(
     context: &Context,
     review: &Review,
     rejected: &[(usize, Vec<usize>)],

@@ -14,6 +14,7 @@ use super::{
         explain::records_of,
         notes,
         records::Log,
+        reviews,
         session_info::{find_or_rebuild, open_conversation},
     },
     listing::{Shown, show},
@@ -29,6 +30,7 @@ use crate::{
         path_text::{escape, shell_word},
         record::Record,
         redact::redact,
+        review::Decision,
         session::{Phase, Session},
     },
 };
@@ -84,6 +86,7 @@ pub(crate) fn handoff(
         state: state_of(&shown.state.id, state.turn, state.phase, there.as_ref(), &changed)?,
         prompts: prompts.into_iter().map(|prompt| (prompt.turn, clean(&prompt.text))).collect(),
         notes: notes_of(context, &state.id, &records)?,
+        rejected: rejected_of(context, &state.id)?,
         words: words.map(|words| clean(&words)),
         failing: failing.map(|failing| (clean(&failing.command), clean(&failing.output))),
         commits: commits_of(&context.repo, &records),
@@ -166,6 +169,15 @@ fn notes_of(context: &Context, id: &str, records: &[Record]) -> Result<Vec<Strin
         }
     }
     Ok(found)
+}
+
+/// Returns what people have rejected of the work of the session `id`, the latest last.
+fn rejected_of(context: &Context, id: &str) -> Result<Vec<String>> {
+    let line = |decision: Decision| {
+        let text = decision.text.map(|text| format!(": {text}")).unwrap_or_default();
+        clean(&format!("{} (+{} -{}){text}", decision.path.shown(), decision.lines.1, decision.lines.0))
+    };
+    Ok(reviews::rejected(context, id)?.into_iter().map(line).collect())
 }
 
 /// Returns the commits that `records` were made for and that are here, newest first.

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::super::{Context, Worktree, enter::Purpose, retried::retried};
+use super::{Context, Worktree, enter::Purpose, retried::retried};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -15,7 +15,7 @@ use crate::{
         change::Change,
         note::REVIEWED,
         refname,
-        review::{Decision, added_to, read},
+        review::{Decision, Verdict, added_to, read},
     },
     state::failpoint,
 };
@@ -24,13 +24,13 @@ use crate::{
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Reads what was decided. Nothing was where it cannot be read.
-pub(super) struct Reader<'r> {
+pub(crate) struct Reader<'r> {
     repo: &'r Repo,
     notes: Option<Notes<'r>>,
 }
 
 impl<'r> Reader<'r> {
-    pub(super) fn new(repo: &'r Repo) -> Result<Self> {
+    pub(crate) fn new(repo: &'r Repo) -> Result<Self> {
         match repo.notes_of(refname::REVIEWS) {
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, "what was reviewed cannot be read");
@@ -41,15 +41,34 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns the decisions about the file of `change`, also under the name that it had before.
-    pub(super) fn of(&self, change: &Change) -> Result<Vec<Decision>> {
+    pub(crate) fn of(&self, change: &Change) -> Result<Vec<Decision>> {
         let mut found = Vec::new();
         for path in change.old_path.iter().chain([&change.path]) {
-            if let Some(notes) = &self.notes {
-                found.extend(read(&text_of(self.repo, notes, path.as_bstr())?));
-            }
+            found.extend(self.of_path(path.as_bstr())?);
         }
         Ok(found)
     }
+
+    /// Returns the decisions about the file at `path`.
+    pub(crate) fn of_path(&self, path: &BStr) -> Result<Vec<Decision>> {
+        let Some(notes) = &self.notes else { return Ok(Vec::new()) };
+        Ok(read(&text_of(self.repo, notes, path)?))
+    }
+}
+
+/// Returns the decisions to reject work of `session`, the latest last; none if they cannot be read.
+pub(crate) fn rejected(context: &Context, session: &str) -> Result<Vec<Decision>> {
+    let Some(notes) = Reader::new(&context.repo)?.notes else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for (_, blob) in notes.all() {
+        if context.repo.object_size(blob)?.is_some_and(|size| size <= MOST_BYTES) {
+            found.extend(read(&context.repo.read_blob(blob)?));
+        }
+    }
+    let is_its = |it: &Decision| it.sessions.iter().any(|part| part.session == session);
+    found.retain(|it| it.verdict == Verdict::Reject && is_its(it));
+    found.sort_by_key(|it| it.seconds);
+    Ok(found)
 }
 
 fn text_of(repo: &Repo, notes: &Notes<'_>, path: &BStr) -> Result<Vec<u8>> {
@@ -66,7 +85,7 @@ fn place(repo: &Repo, path: &BStr) -> Result<ObjectId> {
 ///
 /// # Errors
 /// If they cannot be stored: none of them is then.
-pub(super) fn add(context: &Context, decisions: &[(BString, Vec<Decision>)]) -> Result<()> {
+pub(crate) fn add(context: &Context, decisions: &[(BString, Vec<Decision>)]) -> Result<()> {
     if decisions.is_empty() {
         return Ok(());
     }

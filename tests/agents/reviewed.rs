@@ -1,0 +1,171 @@
+//! What a person has decided in a review reaches the agent, and is carried out when its turn has ended.
+
+use std::{
+    io::Write as _,
+    process::{Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, processes::described};
+
+/// A prompt and the end of a turn, as `agent` reports them, of the session `s1`.
+fn events(world: &World, agent: &str) -> [Value; 2] {
+    let cwd = world.repo();
+    let family = |event: &str| {
+        json!({ "session_id": "s1", "cwd": cwd, "hook_event_name": event, "prompt": "go on", "source": "user",
+            "turn_id": "1", "model": "m", "permission_mode": "default", "prompt_response": "done" })
+    };
+    match agent {
+        "gemini" => ["BeforeAgent", "AfterAgent"]
+            .map(|event| json!({ "session_id": "s1", "cwd": cwd, "hook_event_name": event, "prompt": "go on" })),
+        "cline" => ["UserPromptSubmit", "TaskComplete"].map(|event| {
+            json!({ "hookName": event, "taskId": "s1", "workspaceRoots": [cwd], "userPromptSubmit": { "prompt": "go on" } })
+        }),
+        "generic" => ["prompt", "stop"]
+            .map(|event| json!({ "version": 1, "event": event, "session": "s1", "cwd": cwd, "prompt": "go on" })),
+        _ => [family("UserPromptSubmit"), family("Stop")],
+    }
+}
+
+/// A file of 60 lines in which the session `s1` of `agent` changes lines 5 and 45 in its first turn, which does not end.
+fn world(agent: &str) -> World {
+    let world = World::with_hooks();
+    world.sh("seq 60 >f; git add f; git commit -qm base");
+    world.done(&["session", "prompt", "s1", "--agent", agent, "-m", "x"]);
+    world.sh("sed -i -e 's/^5$/five/' -e 's/^45$/forty-five/' f");
+    world.done(&["save", "--session", "s1"]);
+    world
+}
+
+fn review(world: &World, answers: &str) -> Output {
+    let mut command = world.command("git");
+    command.args(["checkpoint", "review"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("git runs");
+    child.stdin.take().expect("piped").write_all(answers.as_bytes()).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+fn reviewed(world: &World, answers: &str) -> String {
+    let output = review(world, answers);
+    assert!(output.status.success(), "{}", described(&output));
+    described(&output)
+}
+
+fn words(world: &World) -> String {
+    world.sh("grep '[a-z]' f || true")
+}
+
+fn notes(world: &World) -> String {
+    world.json(&["status", "--json"])["notes"].to_string()
+}
+
+#[rstest::rstest]
+#[case::claude_code("claude-code", "/hookSpecificOutput/additionalContext")]
+#[case::codex("codex", "/hookSpecificOutput/additionalContext")]
+#[case::droid("droid", "/hookSpecificOutput/additionalContext")]
+#[case::gemini("gemini", "/hookSpecificOutput/additionalContext")]
+#[case::cline("cline", "/contextModification")]
+#[case::generic("generic", "/context")]
+fn the_agent_is_told_once_at_its_next_prompt(#[case] agent: &str, #[case] place: &str) {
+    let world = world(agent);
+    world.done(&["session", "stop", "s1"]);
+    reviewed(&world, "n\ntoo short\nc\nname it\n");
+    assert!(notes(&world).contains("next prompt"), "{}", notes(&world));
+    let [prompt, _] = events(&world, agent);
+    let said: Value = serde_json::from_str(&world.tell(agent, &prompt)).expect("JSON");
+    let text = said.pointer(place).and_then(Value::as_str).unwrap_or_else(|| panic!("{said}"));
+    assert!(text.contains("rejected, and taken out of f: `+five` (and 1 more): too short"), "{text}");
+    assert!(text.contains("to be changed in f: `+forty-five` (and 1 more): name it"), "{text}");
+    assert!(!notes(&world).contains("next prompt"));
+    assert!(!world.tell(agent, &prompt).contains("five"), "once");
+    world.finish();
+}
+
+#[test]
+fn an_agent_that_takes_no_text_is_named_by_status() {
+    let world = world("goose");
+    world.done(&["session", "stop", "s1"]);
+    reviewed(&world, "n\ntoo short\nq\n");
+    let prompt =
+        json!({ "event": "UserPromptSubmit", "session_id": "s1", "cwd": world.repo(), "working_dir": world.repo() });
+    world.tell("goose", &prompt);
+    assert!(notes(&world).contains("could not show") && notes(&world).contains("too short"), "{}", notes(&world));
+}
+
+#[test]
+fn what_was_brought_back_or_decided_otherwise_is_not_told() {
+    let world = world("claude-code");
+    world.done(&["session", "stop", "s1"]);
+    reviewed(&world, "n\ntoo short\nc\nname it\n");
+    world.sh("git checkpoint undo");
+    // The first is there again, and the second is accepted now.
+    reviewed(&world, "l\n");
+    let output = review(&world, "q\n");
+    assert!(output.status.success());
+    let [prompt, _] = events(&world, "claude-code");
+    let said = world.tell("claude-code", &prompt);
+    assert!(!said.contains("too short") && said.contains("name it"), "{said}");
+}
+
+#[test]
+fn what_is_rejected_during_a_turn_is_taken_out_at_its_end() {
+    let world = world("claude-code");
+    let printed = reviewed(&world, "n\ntoo short\ny\n");
+    assert!(printed.contains("when the turn ends"), "{printed}");
+    assert_eq!(words(&world), "five\nforty-five\n");
+    assert!(notes(&world).contains("when the turn ends"), "{}", notes(&world));
+    // The agent goes on, elsewhere in the file.
+    world.sh("sed -i 's/^25$/twenty-five/' f");
+    world.done(&["save", "--session", "s1"]);
+    let [prompt, stop] = events(&world, "claude-code");
+    world.tell("claude-code", &stop);
+    assert_eq!(words(&world), "twenty-five\nforty-five\n");
+    assert!(!notes(&world).contains("when the turn ends"));
+    assert!(world.tell("claude-code", &prompt).contains("too short"));
+    world.tell("claude-code", &stop);
+    world.sh("git checkpoint undo");
+    assert_eq!(words(&world), "five\ntwenty-five\nforty-five\n");
+    world.finish();
+}
+
+#[test]
+fn what_the_agent_has_changed_again_is_not_taken_out() {
+    let world = world("claude-code");
+    reviewed(&world, "n\ntoo short\ny\n");
+    world.sh("sed -i 's/^five$/5, the number/' f");
+    world.done(&["save", "--session", "s1"]);
+    let [_, stop] = events(&world, "claude-code");
+    world.tell("claude-code", &stop);
+    assert_eq!(words(&world), "5, the number\nforty-five\n");
+}
+
+#[test]
+fn a_turn_that_ends_without_a_word_is_followed_by_the_next_review() {
+    let world = world("claude-code");
+    reviewed(&world, "n\ntoo short\nq\n");
+    world.done(&["session", "stop", "s1"]);
+    assert_eq!(words(&world), "five\nforty-five\n");
+    reviewed(&world, "q\n");
+    assert_eq!(words(&world), "forty-five\n");
+}
+
+#[test]
+fn a_damaged_file_of_what_waits_does_no_harm() {
+    let world = world("claude-code");
+    world.done(&["session", "stop", "s1"]);
+    reviewed(&world, "n\nx\nq\n");
+    world.sh("printf '\\377no\\n{}\\n' >.git/checkpoint/review.jsonl");
+    let [prompt, _] = events(&world, "claude-code");
+    world.tell("claude-code", &prompt);
+    world.done(&["status"]);
+}
+
+#[test]
+fn a_hand_off_says_what_was_rejected() {
+    let world = world("claude-code");
+    world.done(&["session", "stop", "s1"]);
+    reviewed(&world, "n\ntoo short\nn\n\n");
+    let text = world.done(&["session", "handoff", "s1"]);
+    assert!(text.contains("Rejected in a review, and taken out:") && text.contains("f (+1 -1): too short"), "{text}");
+}
