@@ -9,7 +9,7 @@ use super::{
     output::printable,
     phrase::{self, REDONE, RESTORED, UNDONE},
     restore::Format,
-    undone::{How, print},
+    undone::{How, note_changed, print},
 };
 use crate::{
     error::Result,
@@ -116,6 +116,7 @@ impl Op {
                 let progress = call.progress("undoing");
                 let undone = undo::undo_named(&context, &undo.how.options(), &undo.op)?;
                 drop(progress);
+                note_changed(&context, "op undo", &undone);
                 let verb = if undone.is_redo { REDONE } else { UNDONE };
                 print(&undone, &undo.format, (verb, true), call)
             }
@@ -188,6 +189,7 @@ impl GoBack {
         let progress = call.progress("restoring");
         let done = undo::restore_to(&context, self.dry_run, &self.op)?;
         drop(progress);
+        note_changed(&context, "op restore", &done);
         print(&done, &self.format, (RESTORED, true), call)
     }
 }

@@ -28,6 +28,7 @@ use crate::{
     ops::{
         Context,
         restore::{self, ChosenHunks, Restored},
+        review,
     },
 };
 
@@ -137,6 +138,7 @@ impl Restore {
             None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
+        drop(context.emit_failure("review", review::note_changed(&context, "restore", &restored)));
         left::say_what_verified_is(&context, &options.target, &restored, call)?;
         let exit = self.format.print(&restored, &restored, &Words::of_restore(), call)?;
         let entry = &options.target;

@@ -6,7 +6,7 @@ use super::{
     op::print_log,
     phrase::{REDONE, UNDONE},
     restore::Format,
-    undone::{How, print},
+    undone::{How, note_changed, print},
 };
 use crate::{error::Result, ops::undo};
 
@@ -48,6 +48,7 @@ impl Undo {
         let progress = call.progress("undoing");
         let undone = undo::undo_last(&context, &self.how.options())?;
         drop(progress);
+        note_changed(&context, "undo", &undone);
         print(&undone, &self.format, (UNDONE, false), call)
     }
 }
@@ -58,6 +59,7 @@ impl Redo {
         let progress = call.progress("redoing");
         let undone = undo::redo(&context, &self.how.options())?;
         drop(progress);
+        note_changed(&context, "redo", &undone);
         print(&undone, &self.format, (REDONE, false), call)
     }
 }

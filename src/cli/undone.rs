@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::Result,
     model::{note, refname},
-    ops::{restore::UndoOptions, undo::Undone},
+    ops::{Context, restore::UndoOptions, review, undo::Undone},
 };
 
 /// How to take an operation back.
@@ -27,6 +27,13 @@ pub(super) struct How {
 impl How {
     pub(super) fn options(&self) -> UndoOptions {
         UndoOptions { dry_run: self.dry_run, all: self.all }
+    }
+}
+
+/// Lets agents hear at their next prompt which of their files `undone` has changed.
+pub(super) fn note_changed(context: &Context, command: &str, undone: &Undone) {
+    if let Some(restored) = &undone.restored {
+        drop(context.emit_failure("review", review::note_changed(context, command, restored)));
     }
 }
 

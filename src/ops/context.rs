@@ -13,7 +13,7 @@ use crate::{
     config::Settings,
     error::Result,
     git::{Repo, patience::Limits, recorder::PartLimits},
-    model::{event::Event, set_aside::SetAside, turns::Turns},
+    model::{event::Event, review::Waits, set_aside::SetAside, turns::Turns},
     state::{
         self,
         commit_note::Prepared,
@@ -34,6 +34,8 @@ pub struct Context {
     unreadable: RefCell<Vec<String>>,
     /// What is known of this worktree while this process holds its lock.
     locked: RefCell<Weak<Locked>>,
+    /// What of a review waits in this worktree.
+    waits: state::reviews::Held,
 }
 
 /// Hears of every operation; for editors and orchestrators that embed this crate.
@@ -58,7 +60,8 @@ impl Context {
         });
         repo.limit_exchanges(Limits { time: settings.remote.timeout, bytes: settings.remote.max_fetch_size });
         let (broken, unreadable, locked) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { repo, settings, subscribers: Vec::new(), broken, unreadable, locked }
+        let waits = state::reviews::Held::default();
+        Self { repo, settings, subscribers: Vec::new(), broken, unreadable, locked, waits }
     }
 
     /// Returns the context of `repo`, another worktree that the same command works on, or the same one.
@@ -142,6 +145,16 @@ impl Context {
             locked.note_prepared(written.is_ok().then(|| prepared.clone()));
         }
         written
+    }
+
+    /// Returns what of a review waits in this worktree.
+    pub(crate) fn waits(&self) -> Waits {
+        self.waits.read(self.repo.git_dir())
+    }
+
+    /// Writes what of a review waits; the caller holds the lock.
+    pub(crate) fn write_waits(&self, waits: Waits) -> Result<()> {
+        self.waits.write(self.repo.git_dir(), waits)
     }
 
     /// Makes long operations end with an error once `flag` is set. What they had begun can be resumed.

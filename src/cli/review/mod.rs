@@ -50,11 +50,7 @@ impl ReviewCommand {
         let context = if is_asking || self.decide.is_some() { call.writing_context()? } else { call.context()? };
         if is_asking || self.decide.is_some() {
             // The end of the turn may not have been reported.
-            if let Some(done) = review::take_out_queued(&context)?.filter(|done| done.rejected > 0) {
-                let changes = phrase::count(done.rejected, "change");
-                call.out.aside(&format!("took out {changes} that you rejected during the last turn"));
-                call.out.hint("'git checkpoint undo' brings that back");
-            }
+            take_out_queued(&context, call)?;
         }
         let pathspecs = Call::pathspecs(&context.repo, &self.pathspecs)?;
         let scope = Scope::find(&context, self.target.as_deref())?;
@@ -96,6 +92,20 @@ impl ReviewCommand {
 }
 
 /// Prints what became of decisions.
+/// Takes out what was rejected during a turn that has ended, and says so.
+pub(super) fn take_out_queued(context: &Context, call: &mut Call) -> Result<()> {
+    if let Some(done) = review::take_out_queued(context)?.filter(|done| done.rejected > 0) {
+        let changes = phrase::count(done.rejected, "change");
+        call.out.aside(&format!("took out {changes} that you rejected during the last turn"));
+        call.out.hint("'git checkpoint undo' brings that back");
+    }
+    if let Some(left) = review::take_left(context)? {
+        call.out.aside(&left);
+        call.out.hint("'git checkpoint review' asks about them again");
+    }
+    Ok(())
+}
+
 fn print(decided: &Decided, call: &mut Call) -> Result<()> {
     for left in &decided.left {
         let word = call.out.paint(phrase::OLD, "conflict");

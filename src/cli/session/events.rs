@@ -9,7 +9,7 @@ use std::{
 use clap::ValueEnum;
 
 use super::{
-    super::{Exit, call::Call, output::printable, phrase, save},
+    super::{Exit, call::Call, output::printable, phrase, review::take_out_queued, save},
     question::ask,
 };
 use crate::{
@@ -236,6 +236,7 @@ impl Leave {
         let context = call.writing_context()?;
         let id = sessions::named(&context, &self.id)?;
         let stopped = if is_end { sessions::end(&context, &id, &info)? } else { sessions::stop(&context, &id, &info)? };
+        take_out_queued(&context, call)?;
         if self.json {
             call.out.json(&stopped)?;
             return Ok(Exit::Done);

@@ -24,19 +24,28 @@ use crate::{
 
 /// Refuses while a turn is under way that says that something works here: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
-    let turns = context.turns();
-    let is_at_work = |id: &String| {
-        session_info::peek(context, id).is_none_or(|it| session_info::is_at_work(context.repo.git_dir(), &it))
-    };
-    let open = turns.entries.iter().find(|entry| entry.turn.is_some() && is_at_work(&entry.id));
+    let open = turn_at_work(context);
     if context.are_turns_known() && open.is_none() {
         return Ok(());
     }
     let hint = match open {
-        Some(open) => format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&open.id)),
+        Some(open) => format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&open)),
         None => "'git checkpoint session list' shows it".to_owned(),
     };
     Err(Error::refused(format!("{what}: a session has a turn under way")).with_hint(hint))
+}
+
+/// Returns the session of a turn that is under way, and says that something works here; none if there is no such turn.
+pub(crate) fn turn_at_work(context: &Context) -> Option<String> {
+    let is_at_work = |id: &String| {
+        session_info::peek(context, id).is_none_or(|it| session_info::is_at_work(context.repo.git_dir(), &it))
+    };
+    context
+        .turns()
+        .entries
+        .into_iter()
+        .find(|entry| entry.turn.is_some() && is_at_work(&entry.id))
+        .map(|entry| entry.id)
 }
 
 /// Refuses if the files cannot all become what they were.

@@ -70,7 +70,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub(crate) use back::{causes_of_left, refuse_open_turns};
+pub(crate) use back::{causes_of_left, refuse_open_turns, turn_at_work};
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::{check_way_back, go_back};

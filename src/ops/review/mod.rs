@@ -1,5 +1,6 @@
 //! `review`: a person decides hunk by hunk what of an agent's work stays.
 
+mod changed;
 mod decide;
 mod hunks;
 mod outcome;
@@ -12,10 +13,11 @@ use gix::ObjectId;
 use serde::Serialize;
 
 pub(crate) use self::{
+    changed::note_changed,
     decide::decide,
     hunks::{File, Hunk, Item, What},
     outcome::{Choice, Decided},
-    waiting::{notes, take_out_queued, tell},
+    waiting::{notes, take_left, take_out_queued, tell},
 };
 use super::{
     Context,
