@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Mark, Verdict};
 use crate::model::path_text::StoredPath;
 
-/// The most characters that an agent is told at once.
+/// The most characters that an agent hears at once.
 const MOST: usize = 4000;
 
 /// How far a decision is carried out in the worktree.
@@ -161,14 +161,14 @@ impl Changed {
     }
 }
 
-/// Returns what an agent is told of `changed`; at the end, how many do not fit.
+/// Returns what an agent hears of `changed`; at the end, how many do not fit.
 pub(crate) fn told_of_restores(changed: &[&Changed]) -> String {
     let start =
         "The user has put files back with git-checkpoint that you had changed. Read them again before you go on:\n";
     listed(start, changed.iter().map(|it| it.words()))
 }
 
-/// Returns what an agent is told of `decided`, in its order; at the end, how many do not fit.
+/// Returns what an agent hears of `decided`, in its order; at the end, how many do not fit.
 pub(crate) fn told(decided: &[&Waiting]) -> String {
     let start = "The user has reviewed changes of yours with git-checkpoint. Build on the files as they are now; do not bring back what was \
                  rejected.\n";

@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// The most characters of a line that an agent is told.
+/// The most characters of a line that an agent hears of.
 const LONGEST: usize = 120;
 
 /// Returns true if a turn is under way here: nothing is taken out then.
@@ -204,7 +204,7 @@ fn stands(stored: &stored_reviews::Reader<'_>, waiting: &Waiting) -> Result<bool
     Ok(decisions.iter().any(|it| it.mark == waiting.mark && it.verdict == waiting.verdict))
 }
 
-/// Returns what the agent of `session` is to be told that people have decided about its work, or have put back of it, and it does not
+/// Returns what the agent of `session` has to hear of what people have decided about its work, or have put back of it, and it does not
 /// know yet; from now on, it does.
 ///
 /// Left out is what a person has decided otherwise since, or has brought back.
