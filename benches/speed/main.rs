@@ -18,7 +18,7 @@ mod table;
 mod whose;
 mod worktrees;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use measure::measure;
 use plan::Plan;
@@ -94,8 +94,12 @@ fn run() -> Result<bool> {
     println!("load before: {}", load());
     let mut is_good = true;
     for stage in plan.stages(&arguments)? {
-        let rows = measure(&mut plan.labs, stage, arguments.rounds)?;
-        is_good &= table::print(&rows);
+        table::begin();
+        // Each part is printed as soon as it is measured: a run that is cut off has the rows before.
+        for part in stage.parts() {
+            is_good &= table::print(&measure(&mut plan.labs, part, arguments.rounds)?);
+            std::io::stdout().flush()?;
+        }
     }
     if arguments.only.as_deref().is_none_or(|only| "disk".contains(only)) {
         is_good &= plan.disk()?;

@@ -8,18 +8,20 @@ use crate::{
 
 /// How many files are changed in each worktree.
 const CHANGED: usize = 100;
-/// What a merge by git of the same changes takes, once they are committed.
-const MERGE: [&str; 5] = ["git", "merge-tree", "--write-tree", "refs/bench/here", "refs/bench/there"];
+/// What git takes to look at both worktrees, and to merge the same changes, once they are committed.
+const LOOKS_AND_MERGE: &str = "git status --porcelain -uall && git -C ../beside-side status --porcelain -uall && \
+    git merge-tree --write-tree refs/bench/here refs/bench/there";
 
 /// Returns what is to be measured, with the repositories it takes.
 pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
     let mut stage = Stage { rounds: usize::MAX, ..Stage::default() };
     let (alone, beside) = (plan.labs.len(), plan.labs.len() + 1);
     let changed = State::Changed(CHANGED);
-    stage.case("git merge-tree", beside, State::Settled, &MERGE);
+    stage.case("git status of both, git merge-tree", beside, changed, &["sh", "-c", LOOKS_AND_MERGE]);
     stage.case("overlap", beside, changed, &["checkpoint", "overlap"]);
     stage.case("diff", alone, changed, &["checkpoint", "diff", "--name-only"]);
-    stage.row("overlap of two worktrees, 100 files", "overlap", "git merge-tree", Goal::None);
+    let by_git = "git status of both, git merge-tree";
+    stage.row("overlap of two worktrees, 100 files", "overlap", by_git, Goal::Factor(1.0));
     stage.row("... beside a look at one", "overlap", "diff", Goal::More(20.0));
     stage.keep(arguments.only.as_deref());
     if !stage.rows.is_empty() {

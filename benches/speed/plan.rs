@@ -50,6 +50,34 @@ pub(crate) struct Stage {
     pub(crate) rounds: usize,
 }
 
+impl Stage {
+    /// Returns its rows in parts that have no case in common, each with its cases, which are measured in turn.
+    pub(crate) fn parts(self) -> Vec<Self> {
+        let names = |row: &Row| [Some(row.ours.clone()), row.theirs.clone()].into_iter().flatten().collect::<Vec<_>>();
+        let mut parts: Vec<(Vec<String>, Vec<Row>)> = Vec::new();
+        for row in self.rows {
+            let (mut all, mut rows) = (names(&row), Vec::new());
+            for (its, theirs) in std::mem::take(&mut parts) {
+                if its.iter().any(|name| all.contains(name)) {
+                    all.extend(its);
+                    rows.extend(theirs);
+                } else {
+                    parts.push((its, theirs));
+                }
+            }
+            rows.push(row);
+            parts.push((all, rows));
+        }
+        let (mut left, mut found) = (self.cases, Vec::with_capacity(parts.len()));
+        for (names, rows) in parts {
+            let (cases, others) = left.into_iter().partition(|case| names.contains(&case.name));
+            left = others;
+            found.push(Self { cases, rows, rounds: self.rounds });
+        }
+        found
+    }
+}
+
 /// The repositories.
 pub(crate) struct Plan {
     pub(crate) labs: Vec<Lab>,

@@ -7,11 +7,15 @@ use crate::{
     plan::Goal,
 };
 
-/// Prints `rows` and returns true if all goals are met.
-pub(crate) fn print(rows: &[Measured]) -> bool {
+/// Prints the head of a table.
+pub(crate) fn begin() {
     println!();
     println!("| work | ours, ms (CPU) | git's, ms (CPU) | ratio | of CPU | goal | |");
     println!("|---|---:|---:|---:|---:|---:|---|");
+}
+
+/// Prints `rows` and returns true if all goals are met.
+pub(crate) fn print(rows: &[Measured]) -> bool {
     let mut is_good = true;
     for row in rows {
         let (value, text, limit) = verdict(row);

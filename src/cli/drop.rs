@@ -83,6 +83,10 @@ fn print(done: &DropDone, names: &Names, lists: LongLists, out: &mut Output) -> 
             out.note(&format!("{verb} the mark of the verified checkpoint"))?;
         }
     }
+    for it in done.dropped.iter().filter(|it| it.noted) {
+        let verb = if done.dry_run { "would delete" } else { "deleted" };
+        out.note(&format!("{verb} the note of {}", out.paint(phrase::ID, &names.id(&it.id))))?;
+    }
     if done.rewritten > 0 {
         let verb = if done.dry_run { "would get" } else { "got" };
         out.note(&format!("{} after it {verb} new ids", phrase::count(done.rewritten, "checkpoint")))?;

@@ -3,7 +3,7 @@
 use super::date;
 use crate::{
     config::keys::{KEYS, find},
-    model::path_text::shell_word,
+    model::{likely, path_text::shell_word},
 };
 
 /// The command (empty: none), what is typed, and what to type instead.
@@ -100,6 +100,8 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ("session", &["ls"], "'git checkpoint session list' lists the sessions"),
     ("session", &["kill"], "'git checkpoint session end' ends a session, 'git checkpoint session stop' its turn"),
     ("session", &["begin", "new"], "'git checkpoint session start' begins a session"),
+    ("undo", &["--recurse-submodules"], "submodules that a restore has changed are undone with it"),
+    ("redo", &["--recurse-submodules"], "submodules that an undo has changed are redone with it"),
     ("op", &["--oneline"], "each operation has one line already"),
     ("op", &["list", "ls", "history"], "'git checkpoint op log' lists the operations"),
     (
@@ -156,6 +158,19 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     }
     let found = HABITS.iter().find(|(of, words, _)| *of == command && words.contains(&typed));
     found.map(|(_, _, instead)| (*instead).to_owned())
+}
+
+/// Returns the word of [`HABITS`] that `typed` nearly is, and what to type instead.
+pub(super) fn near(command: &str, typed: &str) -> Option<(&'static str, &'static str)> {
+    const LEAST: usize = 3;
+    let of_command = HABITS.iter().filter(|(of, ..)| *of == command);
+    let words = of_command.flat_map(|(_, words, instead)| words.iter().map(move |word| (*word, *instead)));
+    // One letter after a dash is near to each other one.
+    let words = words.filter(|(word, _)| word.starts_with("--") == typed.starts_with('-'));
+    let typed = typed.trim_start_matches('-');
+    let of = |word: &str| likely::distance(typed, word.trim_start_matches('-'));
+    let nearest = words.min_by_key(|(word, _)| of(word))?;
+    (typed.len() >= LEAST && likely::are_few(of(nearest.0).0, typed)).then_some(nearest)
 }
 
 /// Returns what to type if `paths` follow `save`.

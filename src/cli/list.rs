@@ -207,7 +207,7 @@ fn say_nothing(
         return;
     }
     call.out.aside(what);
-    let elsewhere = tagged.is_some() && !options.all_worktrees;
+    let elsewhere = !options.all_worktrees && (tagged.is_some() || what == NOTHING.0 && history::is_any(context));
     let from_root = from_root::hint(context, typed, None, Form::Pathspec);
     let named = from_root.or_else(|| hint_at_one(context, typed));
     call.out.hint(named.as_deref().unwrap_or(if elsewhere { ELSEWHERE } else { hint }));

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{Exit, call::Call, environment, external};
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::likely,
+};
 
 macro_rules! pages {
     ($($name:literal),* $(,)?) => {
@@ -93,7 +96,7 @@ impl Man {
         }
         let name = self.page.unwrap_or_default();
         let Some(page) = page_of(&name) else {
-            return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint(all_pages()));
+            return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint(all_pages(&name)));
         };
         if !show_page(page) {
             call.out.text(page.1)?;
@@ -143,10 +146,11 @@ fn is_page(file: &str, stem: &str, section: Option<&str>) -> bool {
     file.rsplit_once('.').is_some_and(|(own, of)| own == stem && section.is_none_or(|section| section == of))
 }
 
-/// Returns a hint that names the pages that belong to no command.
-fn all_pages() -> String {
-    "'git checkpoint man <command>' shows the page of a command; there are also config.5, agents, format and workflows"
-        .to_owned()
+/// Returns a hint that names the page that `typed` was probably meant to be, and the pages that belong to no command.
+fn all_pages(typed: &str) -> String {
+    const LIST: &str = "'git checkpoint man <command>' shows the page of a command; there are also config.5, agents, format and workflows";
+    let pages = pages();
+    likely::hint(likely::most_similar(typed, pages.iter().map(|(name, _)| name.as_str())), LIST)
 }
 
 /// Returns the names that `git checkpoint man` accepts, commands and other pages, each with the description of its page.

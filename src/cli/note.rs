@@ -211,5 +211,5 @@ pub(super) fn print_shown(note: &ShownNote, of: ObjectId, call: &mut Call) -> Re
     title.extend(author.iter().map(|author| format!(" by {}", printable(author))));
     title.extend(time.iter().map(|time| format!(", {}", date::in_full(time, call.out.is_terminal()))));
     call.out.line(&format!("{title}:"))?;
-    note.note.lines().try_for_each(|line| call.out.line(format!("    {}", printable(line)).trim_end()))
+    note.note.lines().try_for_each(|line| call.out.prose(format!("    {}", printable(line)).trim_end()))
 }

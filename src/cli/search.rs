@@ -83,6 +83,7 @@ impl Search {
         let context = call.context()?;
         let (is_json, is_null) = (self.json, self.null);
         let options = self.options(&context)?;
+        let is_of_content = options.content.is_some();
         let (hits, broken) = find::find(&context, &options, date::now())?;
         call.start_pager(&context)?;
         for hit in &hits {
@@ -105,6 +106,12 @@ impl Search {
         }
         if !broken.is_empty() {
             call.out.hint("'git checkpoint doctor' says what to do");
+        }
+        if hits.is_empty() && !is_json && !is_null {
+            call.out.aside("nothing was found");
+            if !is_of_content {
+                call.out.hint("'--in content' searches the lines of files");
+            }
         }
         Ok(if hits.is_empty() { Exit::No } else { Exit::Done })
     }

@@ -96,11 +96,11 @@ fn date_of((seconds, offset): (i64, i32), call: &Call) -> String {
 
 fn print_message(subject: &str, body: &str, call: &mut Call) -> Result<()> {
     call.out.line("")?;
-    call.out.line(&format!("    {}", printable(subject)))?;
+    call.out.prose(&format!("    {}", printable(subject)))?;
     if !body.is_empty() {
         call.out.line("")?;
         for line in body.lines() {
-            call.out.line(format!("    {}", printable(line)).trim_end())?;
+            call.out.prose(format!("    {}", printable(line)).trim_end())?;
         }
     }
     Ok(())

@@ -3,9 +3,9 @@
 use super::{Exit, call::Call, date, date_column::date_column, layout, output::printable, phrase};
 use crate::{
     error::{Error, Result},
-    model::path_text::shell_word,
+    model::{likely, path_text::shell_word},
     ops::{
-        Context,
+        Context, lookup,
         tags::{self, ListedTag},
     },
 };
@@ -87,6 +87,7 @@ fn delete(names: &[String], is_json: bool, call: &mut Call) -> Result<Exit> {
     for name in &untagged.missing {
         call.out.error("error", &Error::user(format!("tag '{name}' not found")));
     }
+    let meant = untagged.missing.first().and_then(|name| lookup::meant_tag(&context, name));
     match (untagged.missing.is_empty(), untagged.deleted.len()) {
         (true, 0) => {}
         (true, count) if !is_json => {
@@ -94,7 +95,7 @@ fn delete(names: &[String], is_json: bool, call: &mut Call) -> Result<Exit> {
             call.out.hint(&format!("'git checkpoint undo' brings {what} back"));
         }
         (true, _) => {}
-        (false, _) => call.out.hint("'git checkpoint tag' lists the tags"),
+        (false, _) => call.out.hint(&likely::hint(meant.as_deref(), "'git checkpoint tag' lists the tags")),
     }
     Ok(if untagged.missing.is_empty() { Exit::Done } else { Exit::No })
 }

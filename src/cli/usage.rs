@@ -13,6 +13,7 @@ use super::{
     habits, layout, man,
     output::{Output, messages, stderr_columns},
 };
+use crate::model::likely;
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
 pub(super) fn explain(error: &mut clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
@@ -137,7 +138,7 @@ fn keep_nearest(error: &mut clap::Error) {
     for (typed, suggested) in SUGGESTIONS {
         let (typed, words) = (words(error, typed), words(error, suggested));
         if let ([typed], [_, _, ..]) = (typed.as_slice(), words.as_slice()) {
-            let distance = |word: &String| strsim::osa_distance(plain(typed), plain(word));
+            let distance = |word: &String| likely::distance(plain(typed), plain(word));
             let least = words.iter().map(distance).min();
             let nearest = words.iter().filter(|word| Some(distance(word)) == least).cloned().collect();
             error.insert(suggested, ContextValue::Strings(nearest));
@@ -163,7 +164,7 @@ fn plain(word: &str) -> &str {
 /// Returns true if `typed` may be `word` with a slip or two, or is its beginning.
 fn is_meant(typed: &str, word: &str) -> bool {
     let (typed, word) = (plain(typed), plain(word));
-    (typed.len() > 1 && word.starts_with(typed)) || strsim::osa_distance(typed, word) <= (typed.len() / 3).clamp(1, 2)
+    (typed.len() > 1 && word.starts_with(typed)) || likely::are_few(likely::slips(typed, word), typed)
 }
 
 /// Returns the manual page of the command that `arguments` name.
@@ -220,7 +221,27 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
             return Some(habits::program_of(words[at], &words[at + 1..]));
         }
     }
-    habits::hint(command, typed)
+    habits::hint(command, typed).or_else(|| near_habit(error, command, typed))
+}
+
+/// Returns what to type instead, if `typed` is nearly a word that git has, and farther from what clap suggests.
+fn near_habit(error: &clap::Error, command: &str, typed: &str) -> Option<String> {
+    let (word, instead) = habits::near(command, typed)?;
+    let distance = |word: &str| likely::distance(plain(typed), plain(word));
+    let mut suggested = SUGGESTIONS.iter().flat_map(|(_, suggested)| words(error, *suggested));
+    suggested.all(|other| distance(word) < distance(&other)).then(|| instead.to_owned())
+}
+
+/// Returns `line` with what the standard library says of numbers in plain words.
+fn in_plain_words(line: &str) -> String {
+    const WORDS: [(&str, &str); 4] = [
+        ("invalid digit found in string", "it is no whole number"),
+        ("cannot parse integer from empty string", "it is no whole number"),
+        ("number too large to fit in target type", "it is too large"),
+        ("number too small to fit in target type", "it is too small"),
+    ];
+    let known = WORDS.iter().find_map(|(said, plain)| Some((line.strip_suffix(said)?, plain)));
+    known.map_or_else(|| line.to_owned(), |(start, plain)| format!("{start}{plain}"))
 }
 
 /// Turns clap's report (`error:`, `tip:`, `Usage:`, a pointer to the help) into `error:`, `hint:`, `usage:`. `habit` is a better
@@ -244,7 +265,7 @@ fn in_gits_words(report: &str, habit: Option<&str>) -> String {
                 }
                 text.push_str(&format!("usage: {usage}\n"));
             }
-            _ => text.push_str(&format!("{line}\n")),
+            _ => text.push_str(&format!("{}\n", in_plain_words(line))),
         }
     }
     text
@@ -280,6 +301,16 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case::letters(
+        "error: invalid value 'x' for '-n': invalid digit found in string",
+        "error: invalid value 'x' for '-n': it is no whole number"
+    )]
+    #[case::anything_else("error: x", "error: x")]
+    fn numbers_are_explained_in_plain_words(#[case] line: &str, #[case] expected: &str) {
+        assert_eq!(in_plain_words(line), expected);
+    }
+
+    #[rstest::rstest]
     #[case::a_slip("lsit", "list", true)]
     #[case::two_slips("atribtuion", "attribution", true)]
     #[case::the_beginning("--arch", "--archived", true)]
@@ -294,6 +325,9 @@ mod tests {
     #[rstest::rstest]
     #[case::an_unknown_command(&["sesion", "list"], "usage: git checkpoint [")]
     #[case::the_nearest(&["restor"], "a similar subcommand exists: 'restore'\n")]
+    #[case::nearly_a_word_of_gits(&["delte"], "hint: 'git checkpoint drop' drops single checkpoints")]
+    #[case::nearer_than_an_option(&["restore", "--sorce=x"], "hint: the checkpoint comes first")]
+    #[case::an_action(&["op", "lst"], "hint: 'git checkpoint op log' lists the operations")]
     #[case::one_letter_less(&["prompt"], "a similar subcommand exists: 'prompts'\n")]
     #[case::a_program_without_dashes(
         &["worktree", "exec", "x", "ls", "-l"],

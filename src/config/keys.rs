@@ -4,6 +4,7 @@
 //! often to parse it each time. Tests hold both and the man page together.
 
 use super::{kind::Kind, value::Value};
+use crate::model::likely;
 
 /// One setting.
 #[derive(Debug)]
@@ -165,13 +166,13 @@ pub(super) fn find_variable(suffix: &str) -> Option<&'static str> {
 pub(crate) fn suggest(name: &str) -> Option<&'static str> {
     let wanted = name.to_ascii_lowercase().replace('_', "-");
     let distance = |key: &Key| {
-        let whole = strsim::damerau_levenshtein(&wanted, key.name);
+        let whole = likely::slips(&wanted, key.name);
         let leaf = key.name.rsplit('.').next().unwrap_or(key.name);
         // A key outside its table is a likely slip, but the same word in full is likelier still.
-        if wanted.contains('.') { whole } else { whole.min(strsim::damerau_levenshtein(&wanted, leaf) + 1) }
+        if wanted.contains('.') { whole } else { whole.min(likely::slips(&wanted, leaf) + 1) }
     };
     let (nearest, key) = KEYS.iter().map(|key| (distance(key), key)).min_by_key(|(distance, _)| *distance)?;
-    (nearest <= 1.max(wanted.chars().count() / 3)).then_some(key.name)
+    likely::are_few(nearest, &wanted).then_some(key.name)
 }
 
 fn all_names() -> impl Iterator<Item = &'static str> {

@@ -22,6 +22,7 @@ pub(crate) mod histogram;
 pub(crate) mod hit;
 pub(crate) mod id_text;
 pub(crate) mod inferred;
+pub(crate) mod likely;
 pub(crate) mod line_diff;
 pub(crate) mod log_place;
 pub(crate) mod mail;

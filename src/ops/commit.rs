@@ -191,6 +191,9 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     {
         return Ok(false);
     }
+    if condense::takes_of_others(repo, base)? {
+        return Ok(false);
+    }
     // Work on an earlier base waits for the last of several commits that git picks or reverts.
     let known = known_base(context).filter(|known| *known != base);
     Ok(!known.map(|known| condense::has_work_on(repo, known)).transpose()?.unwrap_or(false))

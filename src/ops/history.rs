@@ -46,6 +46,12 @@ pub fn list(
     Ok(listing.into_broken())
 }
 
+/// Returns true if a worktree of the repository, this one or another, has a checkpoint that can be read.
+pub(crate) fn is_any(context: &Context) -> bool {
+    let options = ListOptions { all_worktrees: true, limit: Some(1), ..ListOptions::default() };
+    Listing::new(context, &options).is_ok_and(|mut listing| matches!(listing.next(), Ok(Some(_))))
+}
+
 /// A list that is read as far as it is needed.
 pub(crate) struct Listing<'r> {
     repo: &'r Repo,

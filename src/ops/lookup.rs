@@ -1,6 +1,7 @@
 //! Finds the state of the worktree that people mean: a checkpoint by `@{n}`, `<session>@<turn>`, `verified`, a tag, an id or the
 //! beginning of one; `base`, or another commit by a revision of git's.
 
+mod meant;
 mod shared;
 mod turn;
 
@@ -25,6 +26,7 @@ use crate::{
     git::Repo,
     model::{
         checkpoint::Checkpoint,
+        likely,
         manifest::Part,
         path_text::shell_word,
         refname,
@@ -32,6 +34,7 @@ use crate::{
     },
 };
 
+pub(crate) use meant::meant_tag;
 pub(crate) use shared::author_of as author_of_shared;
 pub(crate) use turn::turn_of;
 
@@ -141,8 +144,7 @@ pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
 /// [`Kind::User`] if there is no such session, or its turn has no checkpoint.
 fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
     let Some(session) = session_info::find(context, &name.session)? else {
-        return Err(Error::user(format!("no session '{}'", name.session))
-            .with_hint("'git checkpoint session list --all' shows those that are known"));
+        return Err(session_info::unknown(context, &name.session).with_kind(Kind::User));
     };
     Ok(Found { id: turn::find(context, &session, name)?, session: Some(session) })
 }
@@ -199,7 +201,11 @@ fn no_match_or_session(context: &Context, text: &str) -> Error {
     let named = text.strip_suffix('^').unwrap_or(text);
     let (name, is_turn) = named.strip_suffix("@0").map_or((text, false), |name| (name, true));
     let Ok(Some(id)) = session_info::find(context, name) else {
-        return if text == "start" { error.with_hint(START) } else { error };
+        return match meant::meant(context, text) {
+            _ if text == "start" => error.with_hint(START),
+            Some(name) => error.with_hint(likely::hint(Some(&name), LIST)),
+            None => error,
+        };
     };
     let session = session_info::find_or_rebuild(context, &id).ok().flatten();
     let (has_turns, word) = (session.is_none_or(|session| session.turn.number > 0), shell_word(name));
@@ -233,10 +239,19 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
     match found {
         Some((checkpoint, _)) => Ok(checkpoint.id),
         None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),
-        None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
-            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
-        )),
-        None => Err(no_match(&format!("@{{{n}}}"))),
+        None if tips.is_empty() => {
+            let base = repo.head()?.id.map(|_| "'base' names the commit that a clean worktree stands on; ");
+            let hint = format!("{}'git checkpoint save' takes a checkpoint", base.unwrap_or_default());
+            Err(Error::user("this worktree has no checkpoint yet").with_hint(hint))
+        }
+        None => {
+            let error = no_match(&format!("@{{{n}}}"));
+            let earliest = numbers.count().checked_sub(1);
+            Err(match earliest {
+                Some(earliest) => error.with_hint(format!("the earliest one is '@{{{earliest}}}'; {LIST}")),
+                None => error,
+            })
+        }
     }
 }
 

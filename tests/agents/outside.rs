@@ -129,8 +129,8 @@ fn the_repository_that_saw_the_session_first_stays_its_home() {
     claude.bash(&other, "make", &[(&other.join("o"), "by a command")]);
     let text = fs::read_to_string(file(&other)).expect("the session is known there");
     let text = text.replace(&started(&other), &started(&repo));
-    let nanos = text.lines().find(|line| line.starts_with("started_nanos =")).expect("it has a time").to_owned();
-    fs::write(file(&other), text.replace(&nanos, "started_nanos = 999999999")).expect("writable");
+    let nanos = text.lines().find(|line| line.starts_with("started-nanos =")).expect("it has a time").to_owned();
+    fs::write(file(&other), text.replace(&nanos, "started-nanos = 999999999")).expect("writable");
     claude.tell("Stop", &other, &json!({}));
     assert_eq!(world.json(&["session", "show", SESSION, "--json"])["session"]["phase"], "idle");
     world.write("g", "of a person\n");

@@ -150,6 +150,18 @@ fn a_small_change_stays_human_while_the_branch_is_there() {
     assert_eq!(lines(&team, "x"), (0, 1));
 }
 
+/// A forge has rebased a branch that is kept, without trailers: its commit has the author, the date and the subject of the agent's.
+#[test]
+fn a_small_change_is_the_agents_if_the_forge_has_copied_its_commit() {
+    let team = Team::of(&["dev"]);
+    sh(&team, "dev", "git switch -qc topic");
+    team.work("dev", "x", "version = 2");
+    sh(&team, "dev", "git push -q origin topic; git switch -q main");
+    forge(&team, &format!("{REBASE}; git commit -q --amend -m \"$(git log -1 --format=%s)\""));
+    sh(&team, "dev", &format!("git pull -q --ff-only origin main; {NEXT}"));
+    assert_eq!(lines(&team, "x"), (1, 1));
+}
+
 /// In another clone, a person has taken one of the files of an agent's commit, and typed the other one.
 #[rstest::rstest]
 #[case::branch_is_kept(":")]

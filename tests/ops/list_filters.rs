@@ -17,7 +17,7 @@ fn printed(world: &World, arguments: &[&str]) -> String {
 }
 
 #[rstest::rstest]
-#[case::session(&["--session", "none"], "there is no session 'none'")]
+#[case::session(&["--session", "none"], "no session 'none'")]
 #[case::agent(&["--agent", "none"], "no checkpoint matches")]
 #[case::path(&["--path", "none"], "no checkpoint matches")]
 #[case::since(&["--since", "2099-01-01"], "no checkpoint matches")]

@@ -119,13 +119,13 @@ fn a_cherry_pick_is_a_copy() {
     world.git(&["checkout", "-q", "-b", "side", "HEAD~3"]);
     world.git(&["cherry-pick", "-x", "main~1"]);
     let commit = world.id(&["rev-parse", "HEAD"]);
-    rewrite::link_copies(&world.context(), commit, &Default::default()).expect("links can be written");
+    rewrite::link_copies(&world.context(), commit, &std::collections::BTreeMap::new()).expect("links can be written");
     assert_eq!(records_of(&world, "HEAD"), one(TWO, How::Copy));
     let links = records::links(repo(&world.context()), &an_id(TWO)).expect("sound");
     assert_eq!(links.iter().find(|link| link.commit == commit).expect("linked").from, Some(source));
     // Once is enough.
     let tip = world.id(&["rev-parse", "refs/checkpoints/history"]);
-    rewrite::link_copies(&world.context(), commit, &Default::default()).expect("nothing to do");
+    rewrite::link_copies(&world.context(), commit, &std::collections::BTreeMap::new()).expect("nothing to do");
     assert_eq!(world.id(&["rev-parse", "refs/checkpoints/history"]), tip);
 }
 
@@ -139,7 +139,8 @@ fn a_squash_merge_has_the_records_of_the_branch() {
         assert_eq!(squashed.len(), 3);
         world.git(&[&["commit", "-q"], message].concat());
         let commit = world.id(&["rev-parse", "HEAD"]);
-        rewrite::link_copies(&world.context(), commit, &Default::default()).expect("links can be written");
+        rewrite::link_copies(&world.context(), commit, &std::collections::BTreeMap::new())
+            .expect("links can be written");
         rewrite::link_from(&world.context(), commit, &squashed, How::Squash, &Parts::new())
             .expect("links can be written");
         assert_eq!(records_of(&world, "HEAD").len(), 2, "{message:?}");
@@ -156,7 +157,7 @@ fn an_amend_of_a_commit_without_record_gets_none() {
     assert_eq!(world.id(&["rev-parse", "refs/checkpoints/history"]), tip);
     // Nor does a trailer that is made up.
     world.git(&["commit", "-q", "--amend", "-m", "x\n\nCheckpoint: ffffffffffffffff"]);
-    rewrite::link_copies(&world.context(), world.id(&["rev-parse", "HEAD"]), &Default::default())
+    rewrite::link_copies(&world.context(), world.id(&["rev-parse", "HEAD"]), &std::collections::BTreeMap::new())
         .expect("nothing to do");
     assert_eq!(records_of(&world, "HEAD"), []);
 }

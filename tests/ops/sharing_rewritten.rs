@@ -280,3 +280,32 @@ fn nothing_is_said_to_be_unknown_if_no_line_is() {
         assert!(!said.contains("is not here"), "{arguments:?}: {said}");
     }
 }
+
+/// Ana's agent has written two files in two commits of a branch that is not merged; ben's clone takes the files, not the commits.
+#[rstest::rstest]
+#[case::pick("git cherry-pick -n origin/topic~ origin/topic")]
+#[case::checkout("git checkout -q origin/topic -- one two")]
+#[case::apply("git diff main origin/topic | git apply --index")]
+#[case::saved("git checkout -q origin/topic -- one two; git checkpoint save -q")]
+#[case::one_of_them("git checkout -q origin/topic -- two; printf 'one first line of ben\\n' >one; git add one")]
+fn files_of_a_branch_of_others_keep_their_authors(#[case] script: &str) {
+    let team = team();
+    sh(
+        &team,
+        "ana",
+        &format!("{TURN}git switch -qc topic; turn s1 one one; commit first; turn s2 two two; commit second"),
+    );
+    let expected = ["one", "two"].map(|file| owners(&team, "ana", file));
+    sh(&team, "ana", "git push -q origin topic");
+    team.done("ana", &["sync"]);
+    sh(&team, "ben", "git branch -M main; git fetch -q");
+    team.done("ben", &["fetch"]);
+    sh(&team, "ben", &format!("{script}; git commit -qm taken"));
+    let is_whole = !script.contains("of ben");
+    assert_eq!(owners(&team, "ben", "two"), expected[1]);
+    let one = owners(&team, "ben", "one");
+    assert!(if is_whole { one == expected[0] } else { one.iter().all(|owner| owner.starts_with("human")) }, "{one:?}");
+    let counts = summary(&team, "ben", 1);
+    assert_eq!(counts["agent_lines"], if is_whole { 6 } else { 3 }, "{counts}");
+    team.assert_sound(&["ben"]);
+}

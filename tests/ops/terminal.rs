@@ -76,6 +76,7 @@ fn columns(line: &str) -> usize {
 #[case::hints(&["restore", "--before", "@{1}"])]
 #[case::settings(&["config", "list"])]
 #[case::errors(&["restore", "main..HEAD"])]
+#[case::a_long_message(&["show", "@{2}"])]
 fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     let world = world();
     let lines = shown(&world, arguments);

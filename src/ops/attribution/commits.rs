@@ -194,6 +194,6 @@ pub(crate) fn named(context: &Context, text: &str) -> Result<Vec<ObjectId>> {
 fn unknown(text: &str) -> Error {
     Error::user(format!("no commit matches '{text}'")).with_hint(match text {
         "HEAD" => "there is no commit yet; 'git checkpoint attribution --worktree' shows the lines that the first one would have",
-        _ => "'git checkpoint attribution HEAD' shows the last commit",
+        _ => "'HEAD' names the last commit; 'git log' lists those before it",
     })
 }

@@ -49,6 +49,11 @@ impl Numbers {
         self.next += usize::from(number.is_some());
         number
     }
+
+    /// Returns how many numbers were given.
+    pub(crate) fn count(&self) -> usize {
+        self.next
+    }
 }
 
 /// Returns the tips of the live shadows of `worktree`, or of all worktrees; for a new worktree, not those that a removed one of its

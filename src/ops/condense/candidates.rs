@@ -226,7 +226,7 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // Then the work has not moved here: a person may have typed a part of it, too.
+            // Then the work has not moved here: a person, or an agent, may have typed a part of it, too.
             if !share.is_copy() && is_still_there(repo, &self.tip, own)? {
                 continue;
             }

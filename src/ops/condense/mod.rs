@@ -19,7 +19,7 @@ mod work;
 pub(crate) use candidates::{Candidate, candidates};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, record_of_person, shadows_to_carry};
 pub(crate) use made::Made;
-pub(crate) use of_others::{record_of_others, records_of_rewritten};
+pub(crate) use of_others::{record_of_others, records_of_rewritten, takes_of_others};
 pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};

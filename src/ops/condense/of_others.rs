@@ -1,4 +1,4 @@
-//! Makes a record of a commit that repeats commits of others: git has amended, squashed, rebased or copied them here.
+//! Makes a record of a commit that repeats commits of others: git has amended, squashed, rebased or copied them, or files of them, here.
 //!
 //! Readers find most of these again by their trailers, or by their changes. Of the others, the records that were fetched are evidence
 //! of who wrote the lines. Our own log cannot be linked to them, so it gets a record that says who these authors are, and nothing else
@@ -11,16 +11,16 @@ use gix::ObjectId;
 use super::{commit::record_of, made::Made, record};
 use crate::{
     error::Result,
-    git::counting::Counting,
+    git::{Repo, counting::Counting},
     model::{
         checkpoint::Origin,
         head_move::MoveKind,
-        record::{Record, RecordId},
+        record::{Parts, Record, RecordId},
         refname::Base,
     },
     ops::{
         Context,
-        provenance::{doubt::lines_of_agents, replay::Work, step::Step},
+        provenance::{doubt::lines_of_agents, earlier, replay::Work, step::Step},
         records::{self, Additions, Log, NewSession, evidence},
     },
     state::commit_note::CommitNote,
@@ -39,10 +39,23 @@ pub(crate) fn record_of_others(context: &Context, made: &Made, note: &CommitNote
     for source in sources.chain(made.amended()) {
         ids.extend(evidence::of_commit(repo, source)?);
     }
-    add_record(context, made.commit, &ids)
+    let mut parts = earlier::brought_from_others(repo, made.base.commit_id(), &made.changes(repo)?)?;
+    parts.retain(|id, _| !ids.contains(id));
+    ids.extend(parts.keys());
+    add_record(context, made.commit, &ids, &parts)
 }
 
-/// Does the same for the commits that a rebase has made: `how` and `pairs` are as post-rewrite gets them. An amend has been noticed
+/// Returns true if a commit of what is staged on `base` would take files of commits of others.
+pub(crate) fn takes_of_others(repo: &Repo, base: Base) -> Result<bool> {
+    if records::fetched(repo)?.is_empty() {
+        return Ok(false);
+    }
+    let head_tree_id = base.commit_id().map_or(Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let brought = earlier::brought_from_others(repo, base.commit_id(), &repo.staged_changes(head_tree_id)?)?;
+    Ok(!brought.is_empty())
+}
+
+/// Makes such records of the commits that a rebase has made: `how` and `pairs` are as post-rewrite gets them. An amend has been noticed
 /// before, and within a rebase, its commit may be one of several that become one.
 pub(crate) fn records_of_rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
     let repo = &context.repo;
@@ -54,10 +67,10 @@ pub(crate) fn records_of_rewritten(context: &Context, how: &str, pairs: &[(Objec
         context.check_interrupt()?;
         sources.entry(*new).or_default().extend(evidence::of_commit(repo, *old)?);
     }
-    sources.into_iter().try_for_each(|(new, ids)| add_record(context, new, &ids))
+    sources.into_iter().try_for_each(|(new, ids)| add_record(context, new, &ids, &Parts::new()))
 }
 
-fn add_record(context: &Context, commit: ObjectId, ids: &[RecordId]) -> Result<()> {
+fn add_record(context: &Context, commit: ObjectId, ids: &[RecordId], parts: &Parts) -> Result<()> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(()) };
     let mut is_lost = false;
@@ -77,7 +90,7 @@ fn add_record(context: &Context, commit: ObjectId, ids: &[RecordId]) -> Result<(
     }
     let made = Made { commit, kind: MoveKind::Copy, parent, base: Base::of_head(parent), when: None };
     let committed = repo.detect_renames(made.changes(repo)?)?;
-    let Some(brought) = lines_of_agents(repo, &committed, ids)? else { return Ok(()) };
+    let Some(brought) = lines_of_agents(repo, &committed, ids, parts)? else { return Ok(()) };
     let authors = brought.authors.clone();
     let mut step = Step::new(Origin::default(), committed.clone());
     step.moved = Some(Rc::new(brought));

@@ -62,6 +62,8 @@ pub struct DroppedCheckpoint {
     pub called: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
+    /// True if it has a note, which goes with it.
+    pub noted: bool,
 }
 
 /// The result. Serializes to what `drop --json` prints.
@@ -155,8 +157,10 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     }
     refuse_in_use(worktree, &copier, &refs)?;
     let lost = loses(worktree, &left_out, &refs)?;
+    let notes = repo.readable_notes()?;
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
         id: it.id,
+        noted: notes.as_ref().is_some_and(|notes| notes.blob(&it.id).is_some()),
         time: moment::iso(it.seconds, it.offset),
         called: called(repo, &it),
         subject: it.subject,

@@ -105,8 +105,10 @@ impl Log {
     pub(crate) fn find(&self, text: &str) -> Result<&Recorded> {
         const FEWEST_DIGITS: usize = 4;
         let none = || {
+            let is_number = text.len() < FEWEST_DIGITS && text.parse::<usize>().is_ok_and(|it| it < self.entries.len());
+            let name = if is_number { format!("'@{{{text}}}' names one; ") } else { String::new() };
             Error::user(format!("no operation matches '{text}'"))
-                .with_hint("'git checkpoint op log' shows the operations")
+                .with_hint(format!("{name}'git checkpoint op log' shows the operations"))
         };
         let number = match text {
             "@" => Some(0),

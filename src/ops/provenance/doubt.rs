@@ -15,7 +15,7 @@ use crate::{
         change::{Change, Leaf, Mode},
         contributor::Contributor,
         moved::Moved,
-        record::RecordId,
+        record::{Parts, RecordId},
     },
 };
 
@@ -23,13 +23,18 @@ use crate::{
 /// unknown. None if there are no such lines.
 pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) -> Result<Option<Attribution>> {
     let unknown = Owner::Author(AuthorId::default());
-    let (_, files) = lines_of_no_person(repo, changes, ids, |_, _| unknown)?;
+    let (_, files) = lines_of_no_person(repo, changes, (ids, &Parts::new()), |_, _| unknown)?;
     let authors = vec![Author::plain(Contributor::Unknown)];
     Ok((!files.is_empty()).then_some(Attribution { authors, files }))
 }
 
-/// Returns the attribution of the same lines to the authors that the records say.
-pub(crate) fn lines_of_agents(repo: &Repo, changes: &[Change], ids: &[RecordId]) -> Result<Option<Attribution>> {
+/// Returns the attribution of the same lines to the authors that the records say; of a record in `parts`, only of its files there.
+pub(crate) fn lines_of_agents(
+    repo: &Repo,
+    changes: &[Change],
+    ids: &[RecordId],
+    parts: &Parts,
+) -> Result<Option<Attribution>> {
     let offset = |offset: u32, owner: Owner| match owner {
         Owner::Base => Owner::Base,
         Owner::Author(id) => Owner::Author(id + offset),
@@ -37,7 +42,7 @@ pub(crate) fn lines_of_agents(repo: &Repo, changes: &[Change], ids: &[RecordId])
             Owner::Mixed { of: of + offset, over: over.map(|over| over + offset), share }
         }
     };
-    let (authors, files) = lines_of_no_person(repo, changes, ids, offset)?;
+    let (authors, files) = lines_of_no_person(repo, changes, (ids, parts), offset)?;
     Ok((!files.is_empty()).then_some(Attribution { authors, files }))
 }
 
@@ -46,14 +51,17 @@ pub(crate) fn lines_of_agents(repo: &Repo, changes: &[Change], ids: &[RecordId])
 fn lines_of_no_person(
     repo: &Repo,
     changes: &[Change],
-    ids: &[RecordId],
+    (ids, parts): (&[RecordId], &Parts),
     owner: impl Fn(AuthorId, Owner) -> Owner,
 ) -> Result<(Vec<Author>, Vec<File>)> {
     let (mut stored, mut all) = (Vec::new(), Vec::new());
     for id in ids {
         let text = evidence::attribution(repo, id)?.unwrap_or_default();
         // A damaged record says nothing.
-        if let Ok(attribution) = Attribution::from_text(&text) {
+        if let Ok(mut attribution) = Attribution::from_text(&text) {
+            if let Some(part) = parts.get(id) {
+                attribution.files.retain(|file| part.contains(&file.ownership.path));
+            }
             let before = AuthorId::try_from(all.len()).unwrap_or(AuthorId::MAX);
             all.extend(attribution.authors.iter().cloned());
             stored.push((before, attribution));

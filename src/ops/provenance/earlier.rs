@@ -8,13 +8,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::{records::Log, share::is_telling};
+use super::super::{
+    records::{Log, evidence},
+    share::is_telling,
+};
 use crate::{
     error::Result,
     git::Repo,
     model::{
         change::{Change, Leaf},
-        record::{RecordFile, RecordId},
+        record::{Parts, RecordFile, RecordId},
     },
 };
 
@@ -230,27 +233,69 @@ pub(super) fn of_other_branches(
     let mut files = Vec::new();
     for (at, commit) in commits.into_iter().enumerate() {
         for id in log.of_commit(commit)? {
-            // Skips damaged records.
-            let record = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
-            let record = record.filter(|file| !file.sessions.is_empty() && by_path.contains_key(&file.path));
-            files.extend(record.map(|file| (id, file, at < of_lately)));
+            files.extend(files_at(log, id, &by_path).map(|file| (id, file, at < of_lately)));
         }
     }
-    let is_same = |file: &RecordFile| {
-        by_path.get(&file.path).is_some_and(|change| change.after.map(|leaf| leaf.id) == file.after)
-    };
-    // Git may have brought the work of several commits in the file.
-    let mut same = HashSet::new();
-    for (_, file, _) in files.iter().filter(|(_, file, _)| is_same(file)) {
-        if !same.contains(&file.path) && by_path.get(&file.path).map_or(Ok(false), |change| is_telling(repo, change))? {
-            same.insert(file.path.clone());
-        }
-    }
+    let same = same_files(repo, files.iter().map(|(_, file, _)| file), &by_path)?;
     let common = |(id, file, is_of_lately): (RecordId, RecordFile, bool)| {
         let is_same = same.contains(&file.path);
         (is_same || is_of_lately).then_some((id, if is_same { Common::Content } else { Common::Path }))
     };
     Ok(files.into_iter().filter_map(common).collect())
+}
+
+/// Returns the records of others that were fetched, of commits that HEAD does not have and a branch or a remote-tracking branch has, if
+/// `changes` leave a file exactly as one of the records of that file does; and these files.
+pub(crate) fn brought_from_others(repo: &Repo, head: Option<ObjectId>, changes: &[Change]) -> Result<Parts> {
+    let Some(log) = Log::open(repo)?.filter(Log::is_with_fetched) else { return Ok(Parts::new()) };
+    let by_path: HashMap<&BString, &Change> = changes.iter().map(|change| (&change.path, change)).collect();
+    if !changes.iter().any(|change| change.after.is_some_and(|after| log.may_name(after.id))) {
+        return Ok(Parts::new());
+    }
+    let mut tips = Vec::new();
+    for prefix in ["refs/heads/", "refs/remotes/"] {
+        tips.extend(repo.refs_below(prefix)?.into_iter().map(|(_, id)| id));
+    }
+    let commits = beyond(repo, head, tips)?;
+    if !changes_any(repo, &commits, &by_path)? {
+        return Ok(Parts::new());
+    }
+    let mut files = Vec::new();
+    for commit in commits {
+        for id in evidence::of_others(repo, commit)? {
+            files.extend(files_at(&log, id, &by_path).map(|file| (id, file)));
+        }
+    }
+    let same = same_files(repo, files.iter().map(|(_, file)| file), &by_path)?;
+    let mut brought = Parts::new();
+    for (id, file) in files.into_iter().filter(|(_, file)| same.contains(&file.path)) {
+        brought.entry(id).or_default().push(file.path);
+    }
+    Ok(brought)
+}
+
+/// Returns the files of the record `id` that have work of sessions and are among those of `by_path`; none if it is damaged.
+fn files_at(log: &Log<'_>, id: RecordId, by_path: &HashMap<&BString, &Change>) -> impl Iterator<Item = RecordFile> {
+    let files = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
+    files.filter(|file| !file.sessions.is_empty() && by_path.contains_key(&file.path))
+}
+
+/// Returns the paths of the changes of `by_path` that leave a file with much text exactly as one of the recorded `files`: git may have
+/// brought the work of several commits in that file.
+fn same_files<'f>(
+    repo: &Repo,
+    files: impl Iterator<Item = &'f RecordFile>,
+    by_path: &HashMap<&BString, &Change>,
+) -> Result<HashSet<BString>> {
+    let mut same = HashSet::new();
+    for file in files {
+        let Some(change) = by_path.get(&file.path) else { continue };
+        let is_same = change.after.map(|leaf| leaf.id) == file.after;
+        if is_same && !same.contains(&file.path) && is_telling(repo, change)? {
+            same.insert(file.path.clone());
+        }
+    }
+    Ok(same)
 }
 
 /// Returns true if one of the files of `by_path` is not the same where `commits` begin and where they end: reading two trees is

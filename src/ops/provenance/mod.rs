@@ -3,6 +3,7 @@
 //! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file, `left_lately` reads which
 //!   commits HEAD has left, `put_back` from which commits a restore has put files here, and `touching` which commits touch the same files.
+//!   Where several records have the same lines, `brought_from` finds the commits that a file has come from.
 //! - `moved_on` finds lines of a record that an amend or a squash has in other files.
 //! - `moved_from` finds lines that a merge or a squash has moved. `left` reads which lines files lost from one commit to another.
 //! - `amended` decides whether an amend has removed all work of a record.
@@ -19,9 +20,10 @@
 //! - all of the work, before an archived shadow is marked as committed.
 
 pub(crate) mod amended;
+mod brought_from;
 pub(crate) mod covered;
 pub(crate) mod doubt;
-mod earlier;
+pub(crate) mod earlier;
 mod former_names;
 pub(crate) mod left;
 mod left_lately;

@@ -215,7 +215,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let head_tree_id = head_tree(repo, head)?;
     let asked = ids.known.iter().map(|(id, evidence)| (*id, evidence.least()));
     let found = found_at(place, repo, head_tree_id, all, asked)?;
-    let (mut certain, mut parts) = by_file(repo, head, changes, found, |id| ids.known[id])?;
+    let (mut certain, mut parts) = by_file(repo, &log, (head, place), changes, found, |id| ids.known[id])?;
     // A later commit may have edited the lines, so that none is as recorded.
     for (id, evidence) in &ids.known {
         if matches!(evidence, Evidence::Brought | Evidence::Removed)
@@ -245,7 +245,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
 }
 
 /// Returns those of the records `ids` whose commit is on no branch here, and the others.
-fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<RecordId>, Vec<RecordId>)> {
+pub(super) fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<RecordId>, Vec<RecordId>)> {
     let (mut removed, mut elsewhere) = (Vec::new(), Vec::new());
     if ids.is_empty() {
         return Ok((removed, elsewhere));

@@ -20,10 +20,10 @@ use super::{
             stashed::Stashes,
             timeline::{Tip, live_tips},
         },
-        records,
+        records::{self, Log},
         share::share,
     },
-    recorded::left_behind,
+    recorded::{left_behind, on_no_branch},
     replay::Work,
     steps::steps,
 };
@@ -80,9 +80,17 @@ pub(crate) fn is_still_there(repo: &Repo, tip: &Tip, own: &Change) -> Result<boo
 pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let head = base.commit_id();
     let left = left_behind(repo, head)?;
-    // If a commit with a record has HEAD as its parent, HEAD does not have that commit any more.
+    // If a commit with a record has HEAD as its parent, HEAD does not have that commit any more. If a branch has it, its record says
+    // whose its work is.
     let parent = head.unwrap_or(ObjectId::null(repo.object_hash()));
-    if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
+    let is_removed = match records::of_parent(repo, parent)? {
+        ids if ids.is_empty() => false,
+        ids => match Log::own(repo)? {
+            Some(log) => !on_no_branch(repo, &log, ids)?.0.is_empty(),
+            None => false,
+        },
+    };
+    if left.is_empty() && !is_removed {
         return Ok(Vec::new());
     }
     // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, only the
@@ -93,9 +101,9 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
         let ids = records::of_commit(repo, commit)?.into_iter();
         bases.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
     }
-    // A commit that has HEAD as its parent may be on another branch, without a reset.
+    // No reset has removed a commit that has HEAD as its parent, if the reflog does not know it.
     let removed = bases.len();
-    bases.push(base);
+    bases.extend(is_removed.then_some(base));
     let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
@@ -272,9 +280,7 @@ fn find_work(
     carriers: &mut OnceCell<Carriers>,
     new: &mut NewObjects<'_>,
 ) -> Result<Option<Returned>> {
-    let (repo, Waiting { tip, checkpoint, is_reset }) = (&context.repo, waiting);
-    // A commit has the work, and no reset has removed it from HEAD: it is on another branch.
-    let is_elsewhere = refname::is_settled(&tip.name) && !is_reset;
+    let (repo, Waiting { tip, checkpoint, .. }) = (&context.repo, waiting);
     let mut wanted = BTreeSet::new();
     for change in repo.diff_trees(base_tree(repo, checkpoint)?, checkpoint.tree_id)? {
         let path = change.path.as_bstr();
@@ -294,7 +300,7 @@ fn find_work(
         if !is_known
             && here.is_half()
             && share(repo, &change, last, now)?.is_any()
-            && (here.is_copy() || !is_elsewhere && !is_still_there(repo, tip, &change)?)
+            && (here.is_copy() || !is_still_there(repo, tip, &change)?)
         {
             wanted.insert(change.path);
         }

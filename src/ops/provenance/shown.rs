@@ -11,7 +11,8 @@ use super::{
         records::{Log, evidence},
         share::Least,
     },
-    place::{FoundAt, head_tree},
+    brought_from::BroughtFrom,
+    place::{FoundAt, Place, head_tree},
     step::{Step, first_with},
     steps::steps,
 };
@@ -116,7 +117,8 @@ impl Candidates {
 /// or a restore, has brought is of the record that they name.
 pub(super) fn by_file(
     repo: &Repo,
-    head: Option<ObjectId>,
+    log: &Log<'_>,
+    (head, place): (Option<ObjectId>, Place),
     changes: &[Change],
     found: Vec<FoundAt>,
     evidence: impl Fn(&RecordId) -> Evidence,
@@ -130,8 +132,10 @@ pub(super) fn by_file(
     let shown: Vec<_> =
         shown.into_iter().map(|found| with_brought(repo, head_tree_id, &seen, found)).collect::<Result<_>>()?;
     let known = Known::read(repo, head, changes, &of_all, &shown)?;
+    let all: Vec<&FoundAt> = of_all.iter().chain(&shown).collect();
+    let from = BroughtFrom::read(repo, log, head, place, if shown.is_empty() { &[] } else { &all })?;
     for FoundAt { id, mut files, count, .. } in shown {
-        let known = known.files(repo, &id, changes, &files)?;
+        let known = known.files(repo, &id, changes, (&files, &from))?;
         files.retain(|path| !known.contains(path));
         if files.is_empty() {
             continue;
@@ -207,9 +211,15 @@ impl Known {
         Ok(known)
     }
 
-    /// Returns those of `files` of the record `id` whose work another session than those of the record has written here, or that are as
-    /// in a record which is known to be here.
-    fn files(&self, repo: &Repo, id: &RecordId, changes: &[Change], files: &[BString]) -> Result<Vec<BString>> {
+    /// Returns those of `files` of the record `id` whose work another session than those of the record has written here, that are as
+    /// in a record which is known to be here, or that have come here `from` other commits.
+    fn files(
+        &self,
+        repo: &Repo,
+        id: &RecordId,
+        changes: &[Change],
+        (files, from): (&[BString], &BroughtFrom<'_>),
+    ) -> Result<Vec<BString>> {
         let mut known = Vec::new();
         // A damaged record is no reason to refuse a commit.
         let Some(record) = evidence::find(repo, id).ok().flatten() else { return Ok(known) };
@@ -223,6 +233,11 @@ impl Known {
                 known.push(file.path.clone());
                 continue;
             }
+            let now = changes.iter().find(|change| change.path == file.path).and_then(|change| change.after);
+            if from.excludes(&record, &file.path, now.map(|leaf| leaf.id)) {
+                known.push(file.path.clone());
+                continue;
+            }
             if [file.before, file.after].iter().flatten().any(|id| !repo.has_object(*id)) {
                 continue;
             }
@@ -232,7 +247,12 @@ impl Known {
             for Change { path, before: head, .. } in changes.iter().filter(is_same) {
                 let [before, after] = [file.before, file.after].map(|id| id.map(|id| Leaf { id, mode: Mode::File }));
                 let Some(work) = Change::between(path.clone(), before, after) else { continue };
-                if first_with(repo, &self.steps, &work, *head)?.is_some_and(|step| is_others(step, path)) {
+                let first = first_with(repo, &self.steps, &work, *head)?;
+                let is_restored = match first.and_then(|step| step.from) {
+                    Some(commit) => from.is_restored_without(commit, &record, &file.path)?,
+                    None => false,
+                };
+                if is_restored || first.is_some_and(|step| is_others(step, path)) {
                     known.push(file.path.clone());
                     break;
                 }

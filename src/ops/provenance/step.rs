@@ -32,12 +32,14 @@ pub(crate) struct Step {
     pub(crate) taken: Option<(i64, ObjectId)>,
     /// True if a person has restored what the step left: it says whose lines came back, but not who has changed the file.
     pub(crate) is_put_back: bool,
+    /// The commit from which a restore has put the files here; none if it was a checkpoint, and for what no restore has done.
+    pub(crate) from: Option<ObjectId>,
 }
 
 impl Step {
     /// Returns a step with `changes`, without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
-        Self { origin, changes, moved: None, taken: None, is_put_back: false }
+        Self { origin, changes, moved: None, taken: None, is_put_back: false, from: None }
     }
 
     /// Returns true if the step changes the file at `path`, or gives it another name.

@@ -85,6 +85,7 @@ fn steps_beside(
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         // What a checkpoint of another clone has brought, or one that is gone, has the authors that the restore has noted: unknown ones.
+        let is_of_commit = source.is_none() && put_back.is_some_and(|id| repo.is_commit(id).unwrap_or(false));
         let is_from_elsewhere =
             put_back.is_some() && source.is_none() && checkpoint.origin.contributor == Contributor::Unknown;
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
@@ -134,7 +135,9 @@ fn steps_beside(
             } else if is_own {
                 step
             } else {
-                Step { origin: Origin::default(), moved: None, is_put_back: put_back.is_some(), ..step }
+                // The source is a commit that is no checkpoint, or a checkpoint whose steps do not say all.
+                let from = put_back.filter(|_| is_of_commit);
+                Step { origin: Origin::default(), moved: None, is_put_back: put_back.is_some(), from, ..step }
             });
         }
     }
@@ -151,7 +154,7 @@ pub(crate) fn own_step(repo: &Repo, checkpoint: Checkpoint, changes: Vec<Change>
             (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
         }
     };
-    Step { origin, changes, moved, taken, is_put_back: false }
+    Step { origin, changes, moved, taken, is_put_back: false, from: None }
 }
 
 /// Returns the attribution of the lines that git brought into `checkpoint` from other commits; none for a checkpoint of a human.

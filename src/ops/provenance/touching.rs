@@ -40,17 +40,40 @@ pub(super) fn of_commits_touching(
     changes: &[Change],
     picked: Option<&PreparedMessage>,
 ) -> Result<Vec<(RecordId, Touches)>> {
-    let picked = picked.filter(|message| !message.is_empty());
+    let commits = commits_touching(repo, changes, &[])?;
+    let mut with_message = Vec::new();
+    if let Some(prepared) = picked.filter(|message| !message.is_empty()) {
+        for (commit, _) in &commits {
+            with_message.extend(prepared.is_of(repo.message_of(*commit)?.as_bytes()).then_some(*commit));
+        }
+    }
+    // Many commits may have one message: those of rounds that were committed for their agents, for example.
+    if with_message.len() > 1 {
+        let mut exact = Vec::new();
+        for commit in &with_message {
+            exact.extend(is_all_in(repo, *commit, changes)?.then_some(*commit));
+        }
+        with_message = if exact.is_empty() { with_message } else { exact };
+    }
     let mut ids = Vec::new();
-    for (commit, touches) in commits_touching(repo, changes, &[])? {
-        let is_picked = match picked {
-            Some(prepared) => prepared.is_of(repo.message_of(commit)?.as_bytes()),
-            None => false,
-        };
+    for (commit, touches) in commits {
+        let is_picked = with_message.contains(&commit);
         let records = if is_picked { evidence::of_commit(repo, commit) } else { records::of_commit(repo, commit) }?;
         ids.extend(records.into_iter().map(|id| (id, if is_picked { Touches::Picked } else { touches })));
     }
     Ok(ids)
+}
+
+/// Returns true if `changes` leave all files that `commit` changes as it does.
+fn is_all_in(repo: &Repo, commit: ObjectId, changes: &[Change]) -> Result<bool> {
+    let before = match repo.parents_of(commit)?.first() {
+        // A shallow clone lacks the parent.
+        Some(parent) if !repo.is_commit(*parent)? => return Ok(false),
+        Some(parent) => repo.tree_of_commit(*parent)?,
+        None => repo.empty_tree_id(),
+    };
+    let own = repo.diff_trees(before, repo.tree_of_commit(commit)?)?;
+    Ok(own.iter().all(|own| changes.iter().any(|change| change.path == own.path && change.after == own.after)))
 }
 
 /// Returns the records of those commits that `sides` are or lead to, and that touch the files of `changes`.

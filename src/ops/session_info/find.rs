@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::session::Session,
+    model::{likely, session::Session},
 };
 
 /// How many candidates of an ambiguous beginning are listed.
@@ -72,6 +72,21 @@ pub(crate) fn whole_id(context: &Context, text: &str) -> Result<String> {
 fn is_in_checkpoints(context: &Context, id: &str) -> Result<bool> {
     let mut timeline = Timeline::new(&context.repo, &all_tips(&context.repo, None)?)?;
     Ok(timeline.any(|(checkpoint, _)| checkpoint.origin.session.as_deref() == Some(id)))
+}
+
+/// Returns that there is no session `text`, with what may have been meant.
+pub(crate) fn unknown(context: &Context, text: &str) -> Error {
+    const LIST: &str = "'git checkpoint session list --all' shows those that are known";
+    Error::refused(format!("no session '{text}'")).with_hint(likely::hint(meant(context, text).as_deref(), LIST))
+}
+
+/// Returns the id of a session, or the name of an agent that has one, that `text` was probably meant to be.
+pub(crate) fn meant(context: &Context, text: &str) -> Option<String> {
+    let sessions = all(context).ok()?;
+    let agents = sessions.iter().filter_map(|session| session.agent.as_deref());
+    likely::most_similar(text, agents)
+        .or_else(|| likely::most_similar_beginning(text, sessions.iter().map(|session| session.id.as_str())))
+        .map(str::to_owned)
 }
 
 fn ambiguous(text: &str, candidates: &[&Session]) -> Error {

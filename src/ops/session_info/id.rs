@@ -22,7 +22,3 @@ pub fn new_id() -> String {
     let random = std::hash::RandomState::new().build_hasher().finish();
     format!("{}-{:06x}", jiff::Zoned::now().date(), random & 0xff_ffff)
 }
-
-pub(crate) fn unknown(id: &str) -> Error {
-    Error::refused(format!("no session '{id}'")).with_hint("'git checkpoint session list' shows those that are known")
-}

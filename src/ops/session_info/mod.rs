@@ -10,9 +10,9 @@ mod place;
 
 pub(crate) use conversation::open_conversation;
 pub(crate) use files::{all, is_at_work, lasting_turns, load, open_turns, peek, read_anew, store, turns_at_work};
-pub(crate) use find::{find, named, whole_id};
+pub(crate) use find::{find, meant, named, unknown, whole_id};
+pub(crate) use id::check_id;
 pub use id::new_id;
-pub(crate) use id::{check_id, unknown};
 pub(crate) use info::check_transcript;
 pub use info::{OnMultisession, SessionInfo};
 pub(crate) use known::{

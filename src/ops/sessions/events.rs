@@ -116,7 +116,7 @@ pub(crate) fn leave(
         // A prompt that was killed may have left these.
         release_pending(worktree, id, None)?;
         worktree.edit_turns(|turns| turns.end(id));
-        return Err(unknown(id));
+        return Err(unknown(worktree, id));
     };
     if is_elsewhere(worktree, &session) {
         let path = &session.worktree_path;

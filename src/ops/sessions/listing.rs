@@ -156,7 +156,7 @@ fn work(context: &Context) -> Result<Work> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is none.
 pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
     let id = id_of(context, name)?;
-    let Some(session) = find_or_rebuild(context, &id)? else { return Err(unknown(&id)) };
+    let Some(session) = find_or_rebuild(context, &id)? else { return Err(unknown(context, &id)) };
     let work = work(context)?.remove(&id).unwrap_or_default();
     let prompts = sessions::prompts(context.repo.common_dir(), &id)?;
     let turns = turns(context, &id, prompts.iter().map(|prompt| prompt.turn))?;
@@ -211,7 +211,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.check_turns()?;
-    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(context, id)) };
     let (is_here, was) = (session.is_in(repo.worktree_id()), session.clone());
     if is_here && session.phase == Phase::Active && author::is_gone(&worktree, id) {
         // The process that takes it over has not made the changes since the old one died.
@@ -263,7 +263,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     let id = &session_info::whole_id(context, id)?;
     let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.check_turns()?;
-    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(context, id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way")).with_hint(format!(
             "'git checkpoint session stop {}' ends it; '--force' forgets it all the same",

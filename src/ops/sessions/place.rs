@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
-        session_info::{find_or_rebuild, is_there},
+        session_info::{self, find_or_rebuild, is_there},
         worktrees,
     },
     listing::id_of,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     model::{path_text, refname::decode_component, session::Session},
 };
 
@@ -62,8 +62,5 @@ pub(crate) fn existing(context: &Context, name: &str) -> Result<String> {
 }
 
 fn known(context: &Context, id: &str) -> Result<Session> {
-    let unknown = || {
-        Error::user(format!("there is no session '{id}'")).with_hint("'git checkpoint session list --all' lists them")
-    };
-    find_or_rebuild(context, id)?.ok_or_else(unknown)
+    find_or_rebuild(context, id)?.ok_or_else(|| session_info::unknown(context, id).with_kind(Kind::User))
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::registrations::{Place, Registration},
+    model::likely,
 };
 
 /// Returns the name of the branch as people use it.
@@ -57,6 +58,15 @@ pub(crate) fn find(context: &Context, name: Option<&OsStr>) -> Result<Registrati
     if matches!(found.place, Place::Bare | Place::Unknown) { Ok(found) } else { with_root(context, &found, name) }
 }
 
+/// Returns the branch, or the name of the directory, of a worktree of `all` that `name` was probably meant to be.
+fn meant(all: &[Registration], name: &str) -> Option<String> {
+    let branches =
+        all.iter().filter_map(|it| it.head.branch.as_ref()).map(|branch| short(branch.as_bstr()).to_string());
+    let directories = all.iter().filter_map(|it| Some(it.path.file_name()?.to_str()?.to_owned()));
+    let names: Vec<String> = branches.chain(directories).collect();
+    likely::most_similar(name, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// Returns the same if it has a root to work in.
 ///
 /// # Errors
@@ -87,7 +97,8 @@ pub(crate) fn registered(context: &Context, name: Option<&OsStr>) -> Result<Regi
     let hint = "'git checkpoint worktree list' shows the worktrees of this repository";
     match found[..] {
         [found] => Ok(found.clone()),
-        [] => Err(Error::user(format!("'{}' names no worktree of this repository", name())).with_hint(hint)),
+        [] => Err(Error::user(format!("'{}' names no worktree of this repository", name()))
+            .with_hint(likely::hint(meant(&all, &name()).as_deref(), hint))),
         [..] => Err(Error::user(format!("'{}' stands for {} worktrees", name(), found.len()))
             .with_hint(format!("give the path of its root: {hint}"))),
     }

@@ -76,3 +76,50 @@ fn what_the_user_types_beside_a_file_of_a_round() {
     world.sh("git add -N .; git commit -qam mine");
     check("after the commit");
 }
+
+/// Two programs write files that are partly equal, in two commits each. However the work of one comes here, it is that one's.
+#[rstest]
+#[case::all("git checkpoint round apply $branch", "new same t")]
+#[case::files("git checkpoint round apply $branch --files new t", "new t")]
+#[case::one_file("git checkpoint round apply $branch --files same", "same")]
+#[case::hunks("printf 'y\\ny\\n' | git checkpoint round apply -p $branch --files t", "t")]
+#[case::checkout("git checkout $branch -- new t", "new t")]
+#[case::restore("git checkpoint restore $branch -- new t", "new t")]
+#[case::squash("git merge -q --squash $branch", "new t")]
+#[case::pick("git cherry-pick -n $branch~1", "new t")]
+// Nothing says of which of them a file is that both have as a whole: it is left out.
+#[case::patch("git diff HEAD $branch -- new t | git apply", "new t")]
+fn files_of_two_programs_that_are_partly_equal(#[case] how: &str, #[case] files: &str, #[values(0, 1)] winner: usize) {
+    let world = World::with_hooks();
+    world.sh("seq -f 'a line that a person wrote, %g' 20 >t; git add t; git commit -qm t");
+    let script = r#"n=$GIT_CHECKPOINT_NUMBER; common() { seq -f 'both of them wrote this line, %g' 5; }
+        (common; echo "a line of its own by program $n") >new
+        sed -i -e '3s/.*/both of them replaced line three/' -e "17s/.*/program $n replaced line seventeen/" t
+        git add -A; git commit -qm work; common >same; sleep 1.$n"#;
+    let (printed, code) = race(&world, &["--count", "2", "--", "sh", "-c", script]);
+    assert_eq!(code, Some(0), "{printed}");
+    let branch = printed["rounds"][winner]["branch"].as_str().expect("a branch");
+    let session = authors(&world, &printed["rounds"][winner]["branch"], "new")[0].1.clone();
+    world.sh(&format!("branch={branch}; {how}"));
+    for when in ["before the commit", "after the commit"] {
+        for file in files.split(' ') {
+            let blamed = world.json(&["blame", "--json", file]);
+            let lines = blamed["lines"].as_array().expect("a list").iter();
+            let own: Vec<_> = lines.filter(|line| file != "t" || line["owner"] != "human").collect();
+            assert_eq!(own.len(), if file == "t" { 2 } else { 1 }, "{when}, {file}: {blamed:#}");
+            for line in own {
+                let found = (&line["owner"], &line["session"]);
+                assert_eq!(found, (&json!("agent"), &json!(session)), "{when}, {file}: {blamed:#}");
+            }
+        }
+        if when == "before the commit" {
+            world.sh("git add -A; git commit -qm taken");
+        }
+    }
+    let explained = world.json(&["explain", "--json", "HEAD"]);
+    let of_records = explained["records"].as_array().expect("a list").iter();
+    for part in of_records.flat_map(|record| record["sessions"].as_array().expect("a list")) {
+        assert_eq!(part["id"], session.as_str(), "{explained:#}");
+    }
+    world.assert_sound("after the work of one program was taken");
+}

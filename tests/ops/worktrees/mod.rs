@@ -23,6 +23,7 @@ mod removed;
 mod sessions;
 mod setup;
 mod teardown;
+mod typed_here;
 mod whereabouts;
 
 #[cfg(target_os = "linux")]
@@ -369,7 +370,7 @@ fn a_program_belongs_to_a_session_that_exists() {
     assert_eq!(exec("ag").stdout, b"s1\n");
     let output = exec("zz");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(128), 0), "{}", said(&output));
-    assert!(said(&output).contains("there is no session 'zz'"), "{}", said(&output));
+    assert!(said(&output).contains("no session 'zz'"), "{}", said(&output));
 }
 
 #[test]
