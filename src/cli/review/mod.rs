@@ -91,21 +91,41 @@ impl ReviewCommand {
     }
 }
 
-/// Prints what became of decisions.
-/// Takes out what was rejected during a turn that has ended, and says so.
+/// Takes out what was rejected during a turn that has ended, and says so. If that fails, it warns, and the rejections still wait: the
+/// command is about something else.
+///
+/// # Errors
+/// If the command was interrupted.
 pub(super) fn take_out_queued(context: &Context, call: &mut Call) -> Result<()> {
-    if let Some(done) = review::take_out_queued(context)?.filter(|done| done.rejected > 0) {
-        let changes = phrase::count(done.rejected, "change");
-        call.out.aside(&format!("took out {changes} that you rejected during the last turn"));
-        call.out.hint("'git checkpoint undo' brings that back");
+    match context.emit_failure("review", review::take_out_queued(context)) {
+        Ok(Some(done)) if done.rejected > 0 => {
+            let changes = phrase::count(done.rejected, "change");
+            call.out.aside(&format!("took out {changes} that you rejected during the last turn"));
+            call.out.hint("'git checkpoint undo' brings that back");
+        }
+        Ok(_) => {}
+        Err(error) => {
+            context.check_interrupt()?;
+            let why = error.message();
+            call.out.warning(&format!("what you rejected during the last turn is not taken out yet: {why}"));
+            call.out.hint("'git checkpoint review' tries again");
+        }
     }
-    if let Some(left) = review::take_left(context)? {
-        call.out.aside(&left);
-        call.out.hint("'git checkpoint review' asks about them again");
+    match review::take_left(context) {
+        Ok(Some(left)) => {
+            call.out.aside(&left);
+            call.out.hint("'git checkpoint review' asks about them again");
+        }
+        Ok(None) => {}
+        Err(error) => {
+            context.check_interrupt()?;
+            call.out.warning(error.message());
+        }
     }
     Ok(())
 }
 
+/// Prints what became of decisions.
 fn print(decided: &Decided, call: &mut Call) -> Result<()> {
     for left in &decided.left {
         let word = call.out.paint(phrase::OLD, "conflict");

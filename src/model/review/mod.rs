@@ -16,5 +16,5 @@ pub(crate) use self::{
     piece::{Piece, Span, pieces, reverted, split},
     stored::{Decision, Part, added_to, read},
     verdict::{State, Verdict},
-    waiting::{Changed, Line, Stage, Waiting, Waits, told, told_of_restores},
+    waiting::{Changed, Line, Stage, Waiting, Waits, words, words_of_restores},
 };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Mark, Verdict};
+use super::{Mark, Part, Verdict};
 use crate::model::path_text::StoredPath;
 
 /// The most characters that an agent hears at once.
@@ -42,10 +42,13 @@ pub(crate) struct Waiting {
     pub(crate) lines: u32,
     /// How far it is carried out.
     pub(crate) stage: Stage,
-    /// The last restore before it was decided: a later one of the file may be what takes it out, before a crash.
+    /// What the journal of the restore is known by that takes it out, once that begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) last_restore: Option<String>,
-    /// The sessions that have added lines of it, and do not know.
+    pub(crate) nonce: Option<String>,
+    /// The sessions that have added lines of it, with their turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) authors: Vec<Part>,
+    /// Those sessions whose agents do not know.
     pub(crate) sessions: Vec<String>,
 }
 
@@ -162,14 +165,14 @@ impl Changed {
 }
 
 /// Returns what an agent hears of `changed`; at the end, how many do not fit.
-pub(crate) fn told_of_restores(changed: &[&Changed]) -> String {
+pub(crate) fn words_of_restores(changed: &[&Changed]) -> String {
     let start =
         "The user has put files back with git-checkpoint that you had changed. Read them again before you go on:\n";
     listed(start, changed.iter().map(|it| it.words()))
 }
 
 /// Returns what an agent hears of `decided`, in its order; at the end, how many do not fit.
-pub(crate) fn told(decided: &[&Waiting]) -> String {
+pub(crate) fn words(decided: &[&Waiting]) -> String {
     let start = "The user has reviewed changes of yours with git-checkpoint. Build on the files as they are now; do not bring back what was \
                  rejected.\n";
     listed(start, decided.iter().map(|it| it.words()))
@@ -202,15 +205,16 @@ mod tests {
             line: "+x".into(),
             lines,
             stage: Stage::Done,
-            last_restore: None,
+            nonce: None,
+            authors: Vec::new(),
             sessions: vec!["s1".into()],
         }
     }
 
     #[test]
-    fn an_agent_is_told_what_was_decided_and_why() {
+    fn an_agent_hears_what_was_decided_and_why() {
         let all = [waiting(Verdict::Reject, Some("too slow"), 1), waiting(Verdict::Comment, Some("name it"), 3)];
-        let text = told(&all.iter().collect::<Vec<_>>());
+        let text = words(&all.iter().collect::<Vec<_>>());
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
             lines,
@@ -219,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_a_part_of_what_is_too_much() {
+    fn it_hears_a_part_of_what_is_too_much() {
         let long = "y".repeat(300);
         let all = vec![waiting(Verdict::Reject, Some(&long), 1); 20];
-        let text = told(&all.iter().collect::<Vec<_>>());
+        let text = words(&all.iter().collect::<Vec<_>>());
         assert!(text.chars().count() <= MOST + 30);
         assert!(text.ends_with("more\n"), "{text}");
     }

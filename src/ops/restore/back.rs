@@ -24,7 +24,7 @@ use crate::{
 
 /// Refuses while a turn is under way that says that something works here: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
-    let open = turn_at_work(context);
+    let open = turns_at_work(context).into_iter().next();
     if context.are_turns_known() && open.is_none() {
         return Ok(());
     }
@@ -35,8 +35,8 @@ pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     Err(Error::refused(format!("{what}: a session has a turn under way")).with_hint(hint))
 }
 
-/// Returns the session of a turn that is under way, and says that something works here; none if there is no such turn.
-pub(crate) fn turn_at_work(context: &Context) -> Option<String> {
+/// Returns the sessions with a turn under way that says that something works here.
+pub(crate) fn turns_at_work(context: &Context) -> Vec<String> {
     let is_at_work = |id: &String| {
         session_info::peek(context, id).is_none_or(|it| session_info::is_at_work(context.repo.git_dir(), &it))
     };
@@ -44,8 +44,9 @@ pub(crate) fn turn_at_work(context: &Context) -> Option<String> {
         .turns()
         .entries
         .into_iter()
-        .find(|entry| entry.turn.is_some() && is_at_work(&entry.id))
+        .filter(|entry| entry.turn.is_some() && is_at_work(&entry.id))
         .map(|entry| entry.id)
+        .collect()
 }
 
 /// Refuses if the files cannot all become what they were.

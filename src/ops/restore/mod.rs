@@ -70,7 +70,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub(crate) use back::{causes_of_left, refuse_open_turns, turn_at_work};
+pub(crate) use back::{causes_of_left, refuse_open_turns, turns_at_work};
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::{check_way_back, go_back};
@@ -114,11 +114,16 @@ pub struct RestoreOptions {
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
 /// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    restore_known_by(context, options, None)
+}
+
+/// As [`restore()`]; the journal gets this `nonce`, if there is one, by which the caller finds it after a crash.
+pub(crate) fn restore_known_by(context: &Context, options: &RestoreOptions, nonce: Option<&str>) -> Result<Restored> {
     context.repo.name_operation("restore");
     let done = if options.resume {
         resume::resume(context, options.dry_run, run_below)
     } else {
-        restore_target(context, options, Call::default())
+        restore_target(context, options, Call { nonce, session: None })
     };
     context.emit_failure("restore", done)
 }
@@ -155,7 +160,7 @@ pub(crate) fn look_at_worktree(context: &Context) -> Result<Look<'_>> {
     Look::open(context, run_below)
 }
 
-/// What a restore of the worktree above has to say, of which this one is a part.
+/// What the caller has to say, for example a restore of the worktree above, of which this one is a part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Call<'c> {
     /// What the journal is to be known by.

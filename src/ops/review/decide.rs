@@ -68,7 +68,7 @@ fn carry_out(context: &Context, review: &Review, choices: &[Choice]) -> Result<D
     waiting::note(context, review, &chosen, is_busy)?;
     // What was decided is stored first, so that the next undo brings back what is taken out now.
     if !rejected.is_empty() && !is_busy {
-        take_out(context, review, rejected, &mut decided)?;
+        take_out(context, review, rejected, None, &mut decided)?;
     }
     for ((file, _), choice) in &chosen {
         let is_left = || decided.left.iter().any(|left| review.files[*file].is_at(&left.path));

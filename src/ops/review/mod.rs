@@ -5,6 +5,7 @@ mod decide;
 mod hunks;
 mod outcome;
 mod own;
+mod queue;
 mod reject;
 mod waiting;
 
@@ -17,7 +18,8 @@ pub(crate) use self::{
     decide::decide,
     hunks::{File, Hunk, Item, What},
     outcome::{Choice, Decided},
-    waiting::{notes, take_left, take_out_queued, tell},
+    queue::take_out_queued,
+    waiting::{notes, take_left, tell},
 };
 use super::{
     Context,

@@ -9,7 +9,7 @@ use super::{
     super::{
         Context,
         chain::commit::base_commit,
-        restore::{ChosenHunks, RestoreOptions, Restored, restore},
+        restore::{ChosenHunks, RestoreOptions, Restored, restore_known_by},
     },
     Review,
     hunks::{File, What},
@@ -32,18 +32,19 @@ use crate::{
 };
 
 /// Takes the pieces `rejected` out of the worktree, by the numbers of their files in `review`, and notes in `decided` what became of
-/// them.
+/// them. The journal of that is known by `nonce`, if there is one.
 ///
 /// # Errors
-/// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
+/// As [`restore_known_by`]: if one of these files has changed since it was looked at, nothing is changed.
 pub(super) fn take_out(
     context: &Context,
     review: &Review,
     rejected: BTreeMap<usize, Vec<usize>>,
+    nonce: Option<&str>,
     decided: &mut Decided,
 ) -> Result<()> {
     let rejected: Vec<(usize, Vec<usize>)> = rejected.into_iter().collect();
-    let (restored, mut left) = restore_without(context, review, &rejected)?;
+    let (restored, mut left) = restore_without(context, review, &rejected, nonce)?;
     left.retain(|left| rejected.iter().any(|(file, _)| review.files[*file].is_at(&left.path)));
     decided.left = left;
     if let Some(restored) = restored {
@@ -57,11 +58,12 @@ pub(super) fn take_out(
 /// and what was left.
 ///
 /// # Errors
-/// As [`restore()`]: if one of these files has changed since it was looked at, nothing is changed.
+/// As [`restore_known_by`]: if one of these files has changed since it was looked at, nothing is changed.
 fn restore_without(
     context: &Context,
     review: &Review,
     rejected: &[(usize, Vec<usize>)],
+    nonce: Option<&str>,
 ) -> Result<(Option<Restored>, Vec<Left>)> {
     let repo = &context.repo;
     let mut objects = NewObjects::new(repo, Target::Loose);
@@ -104,7 +106,7 @@ fn restore_without(
     let restored = {
         // What was decided is an operation of its own.
         let _way = repo.on_the_way(RESTORE);
-        restore(context, &options)?
+        restore_known_by(context, &options, nonce)?
     };
     written.check_and_release()?;
     left.extend(restored.kept.iter().chain(&restored.conflicts).cloned());

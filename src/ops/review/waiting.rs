@@ -8,14 +8,13 @@ use super::{
     super::{
         Context, Worktree,
         enter::Purpose,
-        restore::{RestoreOptions, refuse_open_turns, restore, turn_at_work},
+        restore::{refuse_open_turns, turns_at_work},
         reviews as stored_reviews, session_info,
     },
     Review, Scope,
     hunks::{File, What},
     look,
-    outcome::{Choice, Decided},
-    reject::take_out,
+    outcome::Choice,
 };
 use crate::{
     error::Result,
@@ -23,12 +22,9 @@ use crate::{
         line_diff::Side,
         path_text::{StoredPath, printable, shell_word},
         redact::redact,
-        review::{Changed, Mark, Stage, Verdict, Waiting, Waits, told, told_of_restores},
+        review::{Changed, Mark, Stage, Verdict, Waiting, Waits, words, words_of_restores},
     },
-    state::{
-        failpoint,
-        journal::{Journal, Progress},
-    },
+    state::failpoint,
 };
 
 /// The most characters of a line that an agent hears of.
@@ -56,12 +52,10 @@ pub(super) fn note(
         return Ok(());
     }
     failpoint::hit("review:before-queue");
-    let worktree = Worktree::enter(context, Purpose::Change)?;
-    let last_restore = Journal::read(worktree.repo.git_dir()).ok().flatten().map(|journal| journal.nonce);
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
     let mut waits = context.waits();
     waits.decisions.retain(|known| !new.iter().any(|it| it.is_about(known)));
-    let wanted = new.iter().filter(is_wanted).cloned();
-    waits.decisions.extend(wanted.map(|it| Waiting { last_restore: last_restore.clone(), ..it }));
+    waits.decisions.extend(new.iter().filter(is_wanted).cloned());
     waits.tidy();
     context.write_waits(waits)?;
     failpoint::hit("review:after-queue");
@@ -70,7 +64,8 @@ pub(super) fn note(
 
 fn waiting(file: &File, at: usize, choice: &Choice, is_busy: bool) -> Waiting {
     let item = &file.items[at];
-    let mut sessions: Vec<String> = item.sessions().into_iter().map(|part| part.session).collect();
+    let authors = item.sessions();
+    let mut sessions: Vec<String> = authors.iter().map(|part| part.session.clone()).collect();
     sessions.dedup();
     let is_queued = is_busy && choice.verdict == Verdict::Reject;
     Waiting {
@@ -81,7 +76,8 @@ fn waiting(file: &File, at: usize, choice: &Choice, is_busy: bool) -> Waiting {
         line: first_line(file, at),
         lines: item.lines.0 + item.lines.1,
         stage: if is_queued { Stage::Queued } else { Stage::Done },
-        last_restore: None,
+        nonce: None,
+        authors,
         sessions,
     }
 }
@@ -110,95 +106,8 @@ fn first_line(file: &File, at: usize) -> String {
     format!("{sign}{}", text.chars().take(LONGEST).collect::<String>())
 }
 
-/// Takes out what was rejected during a turn, once no turn is under way. Returns what was done; none if nothing waits for that.
-///
-/// A piece is only taken out if its lines and the ones beside it are what they were when it was rejected; else it is left, and `status`
-/// says so. After a crash, the next call goes on: what was taken out before is not taken out again.
-///
-/// # Errors
-/// As [`decide`](super::decide()): it still waits then.
-pub(crate) fn take_out_queued(context: &Context) -> Result<Option<Decided>> {
-    if !context.waits().has_queued() || context.repo.is_merging() || is_busy(context) {
-        return Ok(None);
-    }
-    let worktree = Worktree::enter(context, Purpose::Change)?;
-    let mut waits = context.waits();
-    let Some(restored) = finished(&worktree, &waits)? else { return Ok(None) };
-    let has_begun = |it: &Waiting| {
-        let is_later = |journal: &Journal| Some(&journal.nonce) != it.last_restore.as_ref();
-        restored.as_ref().filter(|journal| is_later(journal)).is_some_and(|journal| has_step(journal, &it.path))
-    };
-    let review = look(context, Scope::default(), &[])?;
-    let stored = stored_reviews::Reader::new(&context.repo)?;
-    let mut rejected: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut number_of = BTreeMap::new();
-    for (number, it) in waits.decisions.iter_mut().enumerate().filter(|(_, it)| it.stage == Stage::Queued) {
-        if !stands(&stored, it)? {
-            // It was undone, or decided otherwise.
-            (it.stage, it.sessions) = (Stage::Done, Vec::new());
-            continue;
-        }
-        it.stage = match (place_of(&review, it), has_begun(it)) {
-            (None, true) => Stage::Done,
-            (None, false) | (Some(_), true) => Stage::Left,
-            (Some((file, item)), false) => {
-                rejected.entry(file).or_default().push(item);
-                number_of.insert(number, file);
-                Stage::Done
-            }
-        };
-    }
-    let mut decided = Decided { version: 1, ..Decided::default() };
-    if !rejected.is_empty() {
-        take_out(context, &review, rejected, &mut decided)?;
-    }
-    failpoint::hit("review:after-taken-out");
-    for (number, file) in number_of {
-        if decided.left.iter().any(|left| review.files[file].is_at(&left.path)) {
-            waits.decisions[number].stage = Stage::Left;
-        } else {
-            decided.rejected += 1;
-        }
-    }
-    waits.tidy();
-    context.write_waits(waits)?;
-    Ok(Some(decided))
-}
-
-/// Finishes a restore that takes out what waits, and was interrupted. Returns the last restore; the outer none if another restore was
-/// interrupted, which a person is to finish first.
-fn finished(worktree: &Worktree<'_>, waits: &Waits) -> Result<Option<Option<Journal>>> {
-    let git_dir = worktree.repo.git_dir();
-    let Some(journal) = Journal::read(git_dir)? else { return Ok(Some(None)) };
-    if journal.progress == Progress::Done {
-        return Ok(Some(Some(journal)));
-    }
-    let queued = || waits.decisions.iter().filter(|it| it.stage == Stage::Queued);
-    let is_of_queue = journal.steps.iter().all(|step| queued().any(|it| it.path == StoredPath::from(&step.path)))
-        && queued().all(|it| it.last_restore.as_ref() != Some(&journal.nonce));
-    if !is_of_queue {
-        return Ok(None);
-    }
-    restore(worktree, &RestoreOptions { resume: true, ..RestoreOptions::default() })?;
-    Ok(Some(Journal::read(git_dir)?))
-}
-
-fn has_step(journal: &Journal, path: &StoredPath) -> bool {
-    journal.steps.iter().any(|step| StoredPath::from(&step.path) == *path)
-}
-
-/// Returns the numbers of the file and of the piece in `review` that `waiting` is about, if it is there exactly as it was.
-fn place_of(review: &Review, waiting: &Waiting) -> Option<(usize, usize)> {
-    review
-        .files
-        .iter()
-        .enumerate()
-        .filter(|(_, file)| StoredPath::from(&file.change.path) == waiting.path)
-        .find_map(|(at, file)| Some((at, file.items.iter().position(|item| item.mark == waiting.mark)?)))
-}
-
 /// Returns true if what was decided in `waiting` is still what is decided.
-fn stands(stored: &stored_reviews::Reader<'_>, waiting: &Waiting) -> Result<bool> {
+pub(super) fn stands(stored: &stored_reviews::Reader<'_>, waiting: &Waiting) -> Result<bool> {
     let Ok(path) = waiting.path.decode() else { return Ok(false) };
     let decisions = stored.of_path(path.as_bstr())?;
     Ok(decisions.iter().any(|it| it.mark == waiting.mark && it.verdict == waiting.verdict))
@@ -224,10 +133,10 @@ pub(crate) fn tell(context: &Context, session: &str) -> Result<Option<String>> {
     let changed: Vec<&Changed> = waits.changed.iter().filter(|it| is_its(&it.sessions)).collect();
     let mut text = String::new();
     if !changed.is_empty() {
-        text.push_str(&told_of_restores(&changed));
+        text.push_str(&words_of_restores(&changed));
     }
     if !standing.is_empty() {
-        text.push_str(&told(&standing));
+        text.push_str(&words(&standing));
     }
     let text = Some(text).filter(|text| !text.is_empty());
     waits.forget(session);
@@ -290,17 +199,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
     let (queued, left) = (of(Stage::Queued), of(Stage::Left));
     let mut notes = Vec::new();
     if !queued.is_empty() {
-        let (when, how) = match turn_at_work(context) {
-            Some(session) => {
-                let turn = session_info::peek(context, &session).map_or(0, |session| session.turn.number);
-                let name = shell_word(&session);
-                (
-                    format!("when the turn ends: turn {turn} of the session {name}"),
-                    format!("'git checkpoint session stop {name}' ends it now"),
-                )
-            }
-            None => ("next".to_owned(), "'git checkpoint review' does it now".to_owned()),
-        };
+        let (when, how) = when_and_how(context, &turns_at_work(context));
         notes.push(format!("rejected, and taken out {when}; {how}: changes in {}", files(&queued)));
     }
     if !left.is_empty() {
@@ -317,6 +216,23 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Returns when what waits is taken out while turns of `sessions` are under way, and how the user can do that now.
+fn when_and_how(context: &Context, sessions: &[String]) -> (String, String) {
+    let named = |session: &String| {
+        let turn = session_info::peek(context, session).map_or(0, |session| session.turn.number);
+        format!("turn {turn} of the session {}", shell_word(session))
+    };
+    let stop = |session: &String| format!("'git checkpoint session stop {}'", shell_word(session));
+    match sessions {
+        [] => ("next".to_owned(), "'git checkpoint review' does it now".to_owned()),
+        [session] => (format!("when the turn ends: {}", named(session)), format!("{} ends it now", stop(session))),
+        all => (
+            format!("when these turns have ended: {}", all.iter().map(named).collect::<Vec<_>>().join(", ")),
+            format!("{} end them now", all.iter().map(stop).collect::<Vec<_>>().join(" and ")),
+        ),
+    }
 }
 
 fn files(all: &[&Waiting]) -> String {
