@@ -35,8 +35,11 @@ pub(crate) fn note_changed(context: &Context, command: &str, restored: &Restored
         if is_busy || session.phase == Phase::Ended || !session.is_in(context.repo.worktree_id()) {
             continue;
         }
-        let files = sessions::show(context, Some(&session.id))?.session.files;
-        let its: Vec<&BString> = files.iter().filter(|path| changed.contains(path)).collect();
+        let shown = sessions::show(context, Some(&session.id))?;
+        // A file that the restore has brought back to what HEAD has is none of its uncommitted work any more.
+        let of_turns = shown.turns.iter().flat_map(|turn| &turn.files);
+        let files: BTreeSet<&BString> = shown.session.files.iter().chain(of_turns).collect();
+        let its: Vec<&BString> = files.into_iter().filter(|path| changed.contains(path)).collect();
         if !its.is_empty() {
             new.push(Changed {
                 command: command.to_owned(),
