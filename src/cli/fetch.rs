@@ -49,7 +49,8 @@ impl Fetch {
             print(&fetched, call)?;
             print_checkpoints(&fetched, self.checkpoints, call)?;
         }
-        Ok(if fetched.refused.is_empty() { Exit::Done } else { Exit::No })
+        let are_notes_sound = fetched.notes.iter().all(|it| it.refused.is_none());
+        Ok(if fetched.refused.is_empty() && are_notes_sound { Exit::Done } else { Exit::No })
     }
 }
 
@@ -78,12 +79,18 @@ fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) ->
         call.out.line(&format!("{verb} {remote}/{}", call.names.id(&checkpoint.id)))?;
     }
     print_tags(fetched, call)?;
+    print_notes(fetched, call)?;
     if let Some(first) = fetched.checkpoints.first().filter(|_| !fetched.dry_run) {
         let name = shell_word(&format!("{remote}/{}", call.names.id(&first.id)));
         call.out.hint(&format!(
             "'git checkpoint show {name}' shows it, 'git checkpoint restore {name}' brings its files here"
         ));
-    } else if are_asked_for && fetched.checkpoints.is_empty() && fetched.refused.is_empty() && fetched.tags.is_empty() {
+    } else if are_asked_for
+        && fetched.checkpoints.is_empty()
+        && fetched.refused.is_empty()
+        && fetched.tags.is_empty()
+        && fetched.notes.is_empty()
+    {
         call.out.note(&format!("no checkpoint is new in '{remote}'"))?;
     }
     Ok(())
@@ -99,6 +106,23 @@ fn print_tags(fetched: &Fetched, call: &mut Call) -> Result<()> {
             (None, _) => call.out.line(&format!("{verb} {remote}/{tag}, a tag"))?,
             (Some(_), Some(_)) => call.out.line(&format!("{verb} {remote}/{tag}, a tag, which {moved}"))?,
             (Some(_), None) => call.out.note(&format!("the tag {remote}/{tag} {gone}, as it is in '{remote}'"))?,
+        }
+    }
+    Ok(())
+}
+
+/// Says what became of notes.
+fn print_notes(fetched: &Fetched, call: &mut Call) -> Result<()> {
+    let (remote, verb) = (printable(&fetched.remote), if fetched.dry_run { "would fetch" } else { "fetched" });
+    let gone = if fetched.dry_run { "would go" } else { "is gone" };
+    for it in &fetched.notes {
+        let id = call.names.id(&it.id);
+        match (&it.refused, it.new) {
+            (Some(why), _) => {
+                call.out.warning(&format!("the note of {remote}/{id} is refused: {}", printable(why)));
+            }
+            (None, Some(_)) => call.out.line(&format!("{verb} the note of {remote}/{id}"))?,
+            (None, None) => call.out.note(&format!("the note of {remote}/{id} {gone}, as it is in '{remote}'"))?,
         }
     }
     Ok(())

@@ -24,7 +24,8 @@ pub(super) fn list(context: &Context, limit: Option<usize>, is_json: bool, call:
         let date = date_column(entry.moment, now, call);
         let mut marks: Vec<String> = entry.tags.iter().map(|tag| format!("tag: {}", printable(tag))).collect();
         let note = entry.note.as_deref().and_then(|note| note.lines().next());
-        marks.extend(note.map(|note| format!("note: {}", printable(note))));
+        let by = entry.note_author.as_deref().map(|author| format!(" by {}", printable(author))).unwrap_or_default();
+        marks.extend(note.map(|note| format!("note{by}: {}", printable(note))));
         let agent = entry.agent.as_deref().map(|agent| format!("  {}", printable(agent))).unwrap_or_default();
         let used = columns + layout::width(&date) + layout::width(&agent) + 6;
         let text = format!("{}{}", printable(&entry.subject), bracketed(&marks));

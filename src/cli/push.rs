@@ -6,7 +6,7 @@ use super::{Exit, call::Call, fetch, output::printable, phrase};
 use crate::{
     error::{Error, Result},
     model::{path_text::shell_word, refname},
-    ops::remotes::{self, PushOptions, Sent, ShareOptions, Shared, SharedCheckpoint, TagFate},
+    ops::remotes::{self, NoteFate, PushOptions, Sent, ShareOptions, Shared, SharedCheckpoint, SharedNote, TagFate},
 };
 
 /// Send records to others
@@ -23,6 +23,9 @@ pub(super) struct Push {
     /// Send the latest checkpoint of this worktree instead of records
     #[arg(long, conflicts_with = "transcripts")]
     shadow: bool,
+    /// Send the notes of the checkpoints that the remote has already instead of records
+    #[arg(long, conflicts_with = "transcripts")]
+    notes: bool,
     /// Send the commits that these stand on, too, if the remote lacks them
     #[arg(long)]
     with_history: bool,
@@ -62,7 +65,7 @@ struct Arguments {
 impl Push {
     pub(super) fn run(mut self, call: &mut Call) -> Result<Exit> {
         self.checkpoints.extend(self.shadow.then(|| "@".to_owned()));
-        if self.checkpoints.is_empty() {
+        if self.checkpoints.is_empty() && !self.notes {
             if self.with_history {
                 let error = Error::user("'--with-history' is for checkpoints");
                 return Err(error.with_hint("name one with '--checkpoint', or the latest with '--shadow'"));
@@ -72,8 +75,8 @@ impl Push {
         let context = call.writing_context()?;
         let Arguments { remote, no_scan, dry_run, json, .. } = self.arguments;
         let remote = remote.or_else(|| context.settings.push.remote.clone());
-        let (checkpoints, with_history) = (self.checkpoints, self.with_history);
-        let options = ShareOptions { remote, checkpoints, with_history, no_scan, dry_run };
+        let (checkpoints, notes, with_history) = (self.checkpoints, self.notes, self.with_history);
+        let options = ShareOptions { remote, checkpoints, notes, with_history, no_scan, dry_run };
         let shared = {
             let _progress = call.progress("sending checkpoints");
             remotes::share(&context, &options)?
@@ -116,6 +119,13 @@ fn print_shared(shared: &Shared, call: &mut Call) -> Result<()> {
         call.out.note(&format!("{verb} {id} to '{remote}': {files} ({size}){commits}"))?;
         print_tags(one, verb, shared, call)?;
     }
+    let verb = if shared.dry_run { "would send" } else { "sent" };
+    for note in &shared.notes {
+        print_note(note, verb, shared, call)?;
+    }
+    if shared.checkpoints.is_empty() && shared.notes.iter().all(|it| it.fate == NoteFate::Same) {
+        call.out.note(&format!("no note is new to '{remote}'"))?;
+    }
     if let Some(first) = shared.checkpoints.first().filter(|_| !shared.dry_run) {
         call.out.hint(&format!(
             "others get it with 'git checkpoint fetch --checkpoints <remote>', and name it <remote>/{}",
@@ -125,7 +135,22 @@ fn print_shared(shared: &Shared, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Says what became of the tags of `one`, a checkpoint.
+/// Says what became of `note`.
+fn print_note(note: &SharedNote, verb: &str, shared: &Shared, call: &mut Call) -> Result<()> {
+    let (id, remote) = (call.names.id(&note.id), printable(&shared.remote));
+    let removed = if shared.dry_run { "would remove" } else { "removed" };
+    match &note.fate {
+        NoteFate::Same => {}
+        NoteFate::Sent => call.out.note(&format!("{verb} the note of {id}"))?,
+        NoteFate::Removed => call.out.note(&format!("{removed} the note of {id} in '{remote}'"))?,
+        NoteFate::Refused { why } => {
+            call.out.warning(&format!("'{remote}' has refused the note of {id}: {}", printable(why)));
+        }
+    }
+    Ok(())
+}
+
+/// Says what became of the tags and the note of `one`, a checkpoint.
 fn print_tags(one: &SharedCheckpoint, verb: &str, shared: &Shared, call: &mut Call) -> Result<()> {
     let (id, remote) = (call.names.id(&one.id), printable(&shared.remote));
     for it in &one.tags {
@@ -145,7 +170,7 @@ fn print_tags(one: &SharedCheckpoint, verb: &str, shared: &Shared, call: &mut Ca
             }
         }
     }
-    Ok(())
+    one.note.as_ref().map_or(Ok(()), |note| print_note(note, verb, shared, call))
 }
 
 impl Sync {

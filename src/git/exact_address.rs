@@ -156,6 +156,19 @@ impl ExactAddress {
         self.push_words(repo, options, refspecs.collect())
     }
 
+    /// Lets each ref of `moves` lead to the third of its parts (none: to nothing, it goes), if it leads to the second there (none: if it
+    /// is not there). Each counts for itself.
+    pub(crate) fn push_moves(
+        &self,
+        repo: &Repo,
+        moves: &[(String, Option<ObjectId>, Option<ObjectId>)],
+    ) -> Result<PushReport> {
+        let hex = |id: Option<ObjectId>| id.map(|id| id.to_string()).unwrap_or_default();
+        let options = moves.iter().map(|(name, old, _)| format!("--force-with-lease={name}:{}", hex(*old)));
+        let refspecs = moves.iter().map(|(name, _, new)| format!("{}:{name}", hex(*new)));
+        self.push_words(repo, options.collect(), refspecs.collect())
+    }
+
     fn push_words(&self, repo: &Repo, options: Vec<String>, refspecs: Vec<String>) -> Result<PushReport> {
         let mut words: Vec<String> =
             ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();

@@ -22,6 +22,8 @@ pub const VERIFIED: &str = "refs/checkpoints/verified/";
 pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of checkpoints that were shared, in remotes.
 pub const SHARED: &str = "refs/checkpoints/shared/";
+/// The namespace of the notes of checkpoints that were shared, in remotes: one ref for each checkpoint.
+pub const SHARED_NOTES: &str = "refs/checkpoints/shared-notes/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// How the names of both begin: of our refs, and of those that were fetched from remotes.
@@ -303,15 +305,30 @@ pub fn shared_ref(id: ObjectId) -> String {
 
 /// Returns the checkpoint that the ref `name` of a remote is of; none if it is another ref.
 pub fn shared_id(name: &str) -> Option<ObjectId> {
-    let hex = name.strip_prefix(SHARED)?;
+    name.strip_prefix(SHARED).and_then(plain_id)
+}
+
+/// Returns the ref, in a remote, of the note of the checkpoint `id`.
+pub fn shared_note_ref(id: ObjectId) -> String {
+    format!("{SHARED_NOTES}{id}")
+}
+
+/// Returns the checkpoint of whose note the ref `name` of a remote is; none if it is another ref.
+pub fn shared_note_id(name: &str) -> Option<ObjectId> {
+    name.strip_prefix(SHARED_NOTES).and_then(plain_id)
+}
+
+fn plain_id(hex: &str) -> Option<ObjectId> {
     let is_plain = hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_plain)
 }
 
-/// Returns the name of the remote if the ref `name` leads to a shared checkpoint that was fetched from it: the ref of that, or a tag.
+/// Returns the name of the remote if the ref `name` leads to a shared checkpoint that was fetched from it: the ref of that, or a tag; or
+/// to its note.
 pub fn fetched_carrier(name: &str) -> Option<String> {
     let (remote, there) = fetched_ref(name)?;
-    (shared_id(&there).is_some() || tag_of_ref(&there).is_some()).then_some(remote)
+    let is_carrier = shared_id(&there).is_some() || shared_note_id(&there).is_some() || tag_of_ref(&there).is_some();
+    is_carrier.then_some(remote)
 }
 
 /// Returns the namespace of the checkpoints that were fetched from `remote`.

@@ -319,11 +319,16 @@ fn cleaned(context: &Context, note: &[u8]) -> Result<(Vec<u8>, bool)> {
     Ok((redacted, is_other))
 }
 
+/// Returns true if the ref `there` of a remote or a file has notes.
+fn is_notes_there(there: &str) -> bool {
+    there == refname::NOTES || refname::shared_note_id(there).is_some()
+}
+
 /// The notes, for readers that show them beside something else. Nothing can be read of damaged ones.
 pub(crate) struct Reader<'r> {
     repo: &'r Repo,
     notes: Option<Notes<'r>>,
-    /// Those that were imported.
+    /// Those that were fetched or imported.
     others: Vec<Notes<'r>>,
 }
 
@@ -339,7 +344,7 @@ impl<'r> Reader<'r> {
         };
         let mut others = Vec::new();
         for (name, tip) in repo.refs_below(refname::FETCHED)? {
-            if refname::fetched_ref(&name).is_some_and(|(_, there)| there == refname::NOTES) {
+            if refname::fetched_ref(&name).is_some_and(|(_, there)| is_notes_there(&there)) {
                 others.extend(readable(Notes::at(repo, Some(tip)))?);
             }
         }

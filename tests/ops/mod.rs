@@ -93,6 +93,7 @@ mod sharing_borrowed;
 mod sharing_broken;
 mod sharing_checkpoints;
 mod sharing_hostile;
+mod sharing_notes;
 mod sharing_rewritten;
 mod sharing_seen;
 mod sharing_stalled;

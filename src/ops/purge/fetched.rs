@@ -1,4 +1,4 @@
-//! Logs that were fetched from remotes and have the text: they are forgotten as a whole, since they can be fetched again.
+//! Logs and notes that were fetched from remotes and have the text: they are forgotten as a whole, since they can be fetched again.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,11 @@ use crate::{
     model::refname,
 };
 
-/// Returns the refs of all logs that were fetched from remotes, and what they point to.
+/// Returns the refs of all logs and notes that were fetched from remotes, and what they point to.
 pub(super) fn logs(repo: &Repo) -> Result<Vec<(String, ObjectId)>> {
     let mut refs = repo.refs_below(refname::FETCHED)?;
-    refs.retain(|(name, _)| refname::fetched_log(name).is_some());
+    let is_note = |name: &str| refname::fetched_ref(name).is_some_and(|(_, it)| refname::shared_note_id(&it).is_some());
+    refs.retain(|(name, _)| refname::fetched_log(name).is_some() || is_note(name));
     Ok(refs)
 }
 

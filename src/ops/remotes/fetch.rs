@@ -6,6 +6,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    fetch_notes::FetchedNote,
     fetch_shared::{FetchedCheckpoint, RefusedCheckpoint, fetch_shared},
     fetch_tags::FetchedTag,
     follow::{FetchedRef, following, join_followed, updates},
@@ -57,6 +58,8 @@ pub(crate) struct Fetched {
     pub(crate) refused: Vec<RefusedCheckpoint>,
     /// The tags of shared checkpoints that are new here, lead to something else, or are gone.
     pub(crate) tags: Vec<FetchedTag>,
+    /// The notes of shared checkpoints that are new here, have another text, are gone, or refused.
+    pub(crate) notes: Vec<FetchedNote>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
 }
@@ -70,7 +73,8 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
     let mut fetched = fetch_logs(context, &remote, options)?;
     if options.checkpoints {
         let shared = fetch_shared(context, &remote, options.dry_run)?;
-        fetched = Fetched { checkpoints: shared.checkpoints, refused: shared.refused, tags: shared.tags, ..fetched };
+        let (checkpoints, refused, tags, notes) = (shared.checkpoints, shared.refused, shared.tags, shared.notes);
+        fetched = Fetched { checkpoints, refused, tags, notes, ..fetched };
     }
     Ok(fetched)
 }
@@ -168,6 +172,7 @@ pub(super) fn fetch_listed(
         checkpoints: Vec::new(),
         refused: Vec::new(),
         tags: Vec::new(),
+        notes: Vec::new(),
         damaged,
     })
 }

@@ -12,6 +12,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    fetch_notes::{self, FetchedNote},
     fetch_tags::{FetchedTag, moves},
     known::{Remote, branches_of},
     shape::{beyond, new_objects},
@@ -82,6 +83,8 @@ pub(super) struct FetchedShared {
     pub(super) refused: Vec<RefusedCheckpoint>,
     /// The tags that are new here, lead to something else, or are gone.
     pub(super) tags: Vec<FetchedTag>,
+    /// The notes that are new here, have another text, are gone, or refused.
+    pub(super) notes: Vec<FetchedNote>,
 }
 
 /// Fetches the checkpoints of `remote` that are not here, with the tags of those that are here then.
@@ -96,7 +99,12 @@ pub(super) fn fetch_shared(context: &Context, remote: &Remote, dry_run: bool) ->
         let to_come = new.iter().map(|new| (new.id, new.commit)).collect();
         let tags = moves(repo, &remote.name, &listed, &to_come)?;
         let checkpoints = new.iter().map(|new| new.fetched(remote)).collect();
-        return Ok(FetchedShared { checkpoints, tags, ..FetchedShared::default() });
+        return Ok(FetchedShared {
+            checkpoints,
+            tags,
+            notes: fetch_notes::moves(repo, &remote.name, &listed)?,
+            ..FetchedShared::default()
+        });
     }
     let mut fetched = if new.is_empty() { FetchedShared::default() } else { fetch_new(repo, remote, new)? };
     fetched.tags = moves(repo, &remote.name, &listed, &HashMap::new())?;
@@ -104,6 +112,8 @@ pub(super) fn fetch_shared(context: &Context, remote: &Remote, dry_run: bool) ->
     if !fetched.tags.is_empty() {
         repo.update_refs(&fetched.tags.iter().map(FetchedTag::update).collect::<Vec<_>>())?;
     }
+    fetched.notes = fetch_notes::moves(repo, &remote.name, &listed)?;
+    fetch_notes::fetch(repo, remote, &mut fetched.notes)?;
     Ok(fetched)
 }
 
@@ -136,7 +146,7 @@ fn fetch_new(repo: &Repo, remote: &Remote, new: Vec<New>) -> Result<FetchedShare
     let Fetching { fetched: mut checkpoints, mut refused, .. } = fetching;
     checkpoints.sort_by(|one, other| one.name.cmp(&other.name));
     refused.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(FetchedShared { checkpoints, refused, tags: Vec::new() })
+    Ok(FetchedShared { checkpoints, refused, ..FetchedShared::default() })
 }
 
 /// Returns the checkpoints that `remote` lists and that are not here.

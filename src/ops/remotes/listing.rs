@@ -1,6 +1,6 @@
 //! Lists the checkpoints that were fetched from remotes, or imported from files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gix::ObjectId;
 use serde::Serialize;
@@ -49,18 +49,23 @@ pub(crate) struct FetchedEntry {
     pub(crate) tags: Vec<String>,
     /// Its note there.
     pub(crate) note: Option<String>,
+    /// Who has written that; none if it was imported.
+    pub(crate) note_author: Option<String>,
 }
 
 /// Returns them, the latest first. What cannot be read is left out: `doctor` names it.
 pub(crate) fn entries(context: &Context) -> Result<Vec<FetchedEntry>> {
     let repo = &context.repo;
     let (mut carriers, mut tags, mut notes) = (Vec::new(), BTreeMap::<_, Vec<String>>::new(), HashMap::new());
+    let mut alone = HashMap::new();
     for (name, commit) in repo.sound_refs(FETCHED)? {
         let Some((remote, there)) = refname::fetched_ref(&name) else { continue };
         if let Some(id) = refname::shared_id(&there) {
             carriers.push((remote, id, commit));
         } else if let Some(tag) = refname::tag_of_ref(&there) {
             tags.entry((remote, commit)).or_default().push(tag);
+        } else if let Some(id) = refname::shared_note_id(&there) {
+            alone.insert((remote, id), commit);
         } else if there == NOTES {
             match Notes::at(repo, Some(commit)) {
                 Err(error) if error.kind() == Kind::Corrupt => {
@@ -76,10 +81,29 @@ pub(crate) fn entries(context: &Context) -> Result<Vec<FetchedEntry>> {
         let Some(mut entry) = entry(repo, &remote, id, commit)? else { continue };
         entry.tags = tags.get(&(remote.clone(), commit)).cloned().unwrap_or_default();
         entry.note = notes.get(&remote).and_then(|notes| notes.text(&id).ok().flatten());
+        if let Some(commit) = alone.get(&(remote, id)) {
+            (entry.note, entry.note_author) = note_in(repo, *commit, id)?;
+        }
         entries.push(entry);
     }
     entries.sort_by(|one, other| (other.moment.0, &one.name).cmp(&(one.moment.0, &other.name)));
     Ok(entries)
+}
+
+/// Returns the note for `id` that the commit `commit` has, and the name of its author; nothing of one that cannot be read.
+fn note_in(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<(Option<String>, Option<String>)> {
+    let read = || {
+        let notes = Notes::at(repo, Some(commit))?;
+        let author = notes.writers(&BTreeSet::from([id]))?.remove(&id).map(|it| it.who.name.to_string());
+        Ok((notes.text(&id)?, author))
+    };
+    match read() {
+        Err(error) if error.kind() == Kind::Corrupt => {
+            tracing::warn!(%commit, %error, "a fetched note is damaged");
+            Ok((None, None))
+        }
+        read => read,
+    }
 }
 
 fn entry(repo: &Repo, remote: &str, id: ObjectId, commit: ObjectId) -> Result<Option<FetchedEntry>> {
@@ -108,5 +132,6 @@ fn entry(repo: &Repo, remote: &str, id: ObjectId, commit: ObjectId) -> Result<Op
         moment,
         tags: Vec::new(),
         note: None,
+        note_author: None,
     }))
 }

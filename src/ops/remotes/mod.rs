@@ -5,11 +5,12 @@
 //! is sent; `wanted`, a log that others have; `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
 //! may be had from a remote, without asking it. `shared`, checkpoints
 //! that travel alone, which `push_shared` sends, `fetch_shared` brings and `listing` lists,
-//! with their tags (`push_tags`, `fetch_tags`). `file`, all that in files. `copied` joins logs of copies on this machine.
+//! with their tags (`push_tags`, `fetch_tags`) and notes (`push_notes`, `fetch_notes`). `file`, all that in files. `copied` joins logs of copies on this machine.
 
 mod auto;
 mod copied;
 mod fetch;
+mod fetch_notes;
 mod fetch_shared;
 mod fetch_tags;
 mod file;
@@ -20,6 +21,7 @@ mod listing;
 mod news;
 mod outgoing;
 mod push;
+mod push_notes;
 mod push_shared;
 mod push_tags;
 mod remove;
@@ -44,6 +46,7 @@ pub(crate) use follow::FetchedRef;
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
 pub(crate) use listing::{FetchedEntry, entries};
 pub(crate) use push::{PushOptions, Sent, SentRef, list_to_push, push, send};
+pub(crate) use push_notes::{NoteFate, SharedNote};
 pub(crate) use push_shared::{ShareOptions, Shared, SharedCheckpoint, share};
 pub(crate) use push_tags::TagFate;
 pub(crate) use remove::{Removed, plan as plan_removal, remove};

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{
     known::{Remote, branches_of, to_send_to},
     outgoing::Scan,
+    push_notes::{self, SharedNote},
     push_tags::{self, SharedTag, is_not_atomic, tags_of},
     shape::{NewObject, new_objects},
     shared::{LARGEST, LARGEST_FILE, LONGEST_PATH, check, named},
@@ -46,6 +47,8 @@ pub(crate) struct ShareOptions {
     pub(crate) remote: Option<String>,
     /// What names the checkpoints.
     pub(crate) checkpoints: Vec<String>,
+    /// The notes of all checkpoints that the remote has already, too.
+    pub(crate) notes: bool,
     /// With the commits that they stand on.
     pub(crate) with_history: bool,
     /// Do not look for secrets.
@@ -62,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) urls: Vec<String>,
     pub(crate) dry_run: bool,
     pub(crate) checkpoints: Vec<SharedCheckpoint>,
+    /// The notes of checkpoints that were there already.
+    pub(crate) notes: Vec<SharedNote>,
     /// What the server's hooks have printed.
     pub(crate) said: Vec<String>,
 }
@@ -92,6 +97,8 @@ pub(crate) struct SharedCheckpoint {
     pub(crate) skipped: Vec<String>,
     /// Its tags.
     pub(crate) tags: Vec<SharedTag>,
+    /// Its note.
+    pub(crate) note: Option<SharedNote>,
 }
 
 /// Sends checkpoints.
@@ -107,7 +114,7 @@ pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared>
         lookup::refuse_without_files(repo, checkpoint.id)?;
         checkpoints.push(checkpoint);
     }
-    let (mut sent, mut said) = (Vec::new(), Vec::new());
+    let (mut sent, mut notes, mut said) = (Vec::new(), Vec::new(), Vec::new());
     for url in &remote.push_urls {
         let address = ExactAddress::new(repo, &remote.name, url);
         let listed = address.list(repo, "refs/")?;
@@ -116,9 +123,25 @@ pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared>
             sent.push(one.0);
             said.extend(one.1);
         }
+        if options.notes {
+            let mut ids = Vec::new();
+            for id in listed.iter().filter_map(|(name, _)| refname::shared_id(name)) {
+                let is_named = checkpoints.iter().any(|it| it.id == id);
+                let is_ours = !is_named && repo.can_read(id) && repo.find_checkpoint(id)?.is_some();
+                ids.extend(is_ours.then_some(id));
+            }
+            let (scan, dry_run) = (scan_of(options), options.dry_run);
+            notes.extend(push_notes::send(repo, &address, &ids, &listed, (&scan, dry_run), &mut said)?);
+        }
     }
     let (name, urls) = (remote.name, remote.urls);
-    Ok(Shared { version: 1, remote: name, urls, dry_run: options.dry_run, checkpoints: sent, said })
+    Ok(Shared { version: 1, remote: name, urls, dry_run: options.dry_run, checkpoints: sent, notes, said })
+}
+
+/// Returns the search for secrets in what is sent.
+fn scan_of(options: &ShareOptions) -> Scan {
+    let hint = "'--no-scan' sends it as it is".to_owned();
+    Scan { is_on: !options.no_scan, undone: "nothing was sent", hint }
 }
 
 /// How many branches of the remote git is to find there as they are known here.
@@ -196,11 +219,15 @@ fn send_beside(
         commits: 0,
         skipped: skipped_by(repo, checkpoint)?,
         tags: Vec::new(),
+        note: None,
     };
     let tags = tags_of(repo, checkpoint)?;
     let mut said = Vec::new();
+    let scan = scan_of(options);
+    // A secret in the note is found before anything leaves.
+    one.note = push_notes::send(repo, address, &[one.id], listed, (&scan, true), &mut said)?.pop();
     if one.is_new {
-        look(repo, &mut one, &there, !options.no_scan)?;
+        look(repo, &mut one, &there, &scan)?;
         if !options.dry_run {
             said = push(repo, remote, address, &mut one, anchors)?;
         }
@@ -214,6 +241,9 @@ fn send_beside(
     } else {
         send_tags(repo, address, checkpoint, &tags, there, listed, &mut said)?
     };
+    if !options.dry_run {
+        one.note = push_notes::send(repo, address, &[one.id], listed, (&scan, false), &mut said)?.pop();
+    }
     Ok((one, said))
 }
 
@@ -285,10 +315,8 @@ pub(super) fn author(repo: &Repo, id: ObjectId) -> Result<Identity> {
 }
 
 /// Counts what is sent of `one` if the other side has the commits `there`, and looks for secrets in it.
-fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], is_scanned: bool) -> Result<()> {
-    let hint = "'--no-scan' sends it as it is".to_owned();
-    let scan = Scan { is_on: is_scanned, undone: "nothing was sent", hint };
-    let counted = count(repo, &[one.commit], there, &scan)?;
+fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], scan: &Scan) -> Result<()> {
+    let counted = count(repo, &[one.commit], there, scan)?;
     (one.files, one.bytes, one.commits) = (counted.files, counted.bytes, counted.commits - 1);
     if one.bytes > LARGEST {
         return Err(Error::refused("more than 1 GiB would be sent")

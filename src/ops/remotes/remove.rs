@@ -12,7 +12,7 @@ use crate::{
     model::{
         record::RecordId,
         refname::{
-            FETCHED, HISTORY, NOTES, called, fetched_log, fetched_ref, import_name, imported, shared_id, tag_of_ref,
+            FETCHED, HISTORY, NOTES, called, fetched_carrier, fetched_log, fetched_ref, import_name, imported,
             tracking_ref,
         },
     },
@@ -75,9 +75,8 @@ fn fetched_from(repo: &Repo, remote: &str) -> Result<Vec<(String, ObjectId)>> {
     let mut refs = repo.sound_refs(FETCHED)?;
     refs.retain(|(name, _)| {
         fetched_log(name).is_some_and(|(of, _)| of == remote)
-            || fetched_ref(name).is_some_and(|(of, there)| {
-                of == remote && (there == NOTES || shared_id(&there).is_some() || tag_of_ref(&there).is_some())
-            })
+            || fetched_carrier(name).is_some_and(|of| of == remote)
+            || fetched_ref(name).is_some_and(|(of, there)| of == remote && there == NOTES)
     });
     Ok(refs)
 }

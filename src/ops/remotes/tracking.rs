@@ -58,7 +58,9 @@ pub(super) fn set_damaged_aside(repo: &Repo, remote: &str) -> Result<Vec<String>
     }
     let mut damaged = logs_of(repo, remote)?;
     damaged.retain(|(_, id)| is_unreadable(repo, *id));
-    for below in [refname::SHARED, refname::TAGS].map(|there| refname::tracking_ref(remote, there)) {
+    for below in
+        [refname::SHARED, refname::SHARED_NOTES, refname::TAGS].map(|there| refname::tracking_ref(remote, there))
+    {
         for (name, id) in repo.refs_below(&below)? {
             if is_carrier(&name) && is_commit_damaged(repo, id)? {
                 damaged.push((name, id));
