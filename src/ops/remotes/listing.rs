@@ -92,7 +92,7 @@ pub(crate) fn entries(context: &Context) -> Result<Vec<FetchedEntry>> {
 
 /// Returns the note for `id` that the commit `commit` has, and the name of its author; nothing of one that cannot be read.
 fn note_in(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<(Option<String>, Option<String>)> {
-    let read = || {
+    let read = || -> Result<_> {
         let notes = Notes::at(repo, Some(commit))?;
         let author = notes.writers(&BTreeSet::from([id]))?.remove(&id).map(|it| it.who.name.to_string());
         Ok((notes.text(&id)?, author))

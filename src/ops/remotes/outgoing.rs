@@ -21,6 +21,11 @@ pub(super) struct Scan {
 }
 
 impl Scan {
+    /// Returns the search for checkpoints that are sent.
+    pub(super) fn of_checkpoints(is_on: bool) -> Self {
+        Self { is_on, undone: "nothing was sent", hint: "'--no-scan' sends it as it is".to_owned() }
+    }
+
     /// Returns the search for a file that is exported.
     pub(super) fn of_export(is_on: bool) -> Self {
         let hint = "'--no-scan' writes it as it is".to_owned();

@@ -70,6 +70,16 @@ fn plan(name: &str, new: Option<ObjectId>, listed: &[(String, ObjectId)]) -> Opt
     Some(((name.to_owned(), old, new), fate))
 }
 
+/// Returns the checkpoints of this clone that the remote has, which has `listed` its refs.
+pub(super) fn ours_of(repo: &Repo, listed: &[(String, ObjectId)]) -> Result<Vec<ObjectId>> {
+    let mut ids = Vec::new();
+    for id in listed.iter().filter_map(|(name, _)| refname::shared_id(name)) {
+        let is_ours = repo.can_read(id) && repo.find_checkpoint(id)?.is_some();
+        ids.extend(is_ours.then_some(id));
+    }
+    Ok(ids)
+}
+
 /// Sends the notes of the checkpoints `ids` to the remote, which has `listed` its refs, or only says what would be sent (`dry_run`). Adds
 /// what the server's hooks print to `said`.
 ///

@@ -124,24 +124,14 @@ pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared>
             said.extend(one.1);
         }
         if options.notes {
-            let mut ids = Vec::new();
-            for id in listed.iter().filter_map(|(name, _)| refname::shared_id(name)) {
-                let is_named = checkpoints.iter().any(|it| it.id == id);
-                let is_ours = !is_named && repo.can_read(id) && repo.find_checkpoint(id)?.is_some();
-                ids.extend(is_ours.then_some(id));
-            }
-            let (scan, dry_run) = (scan_of(options), options.dry_run);
+            let mut ids = push_notes::ours_of(repo, &listed)?;
+            ids.retain(|id| checkpoints.iter().all(|it| it.id != *id));
+            let (scan, dry_run) = (Scan::of_checkpoints(!options.no_scan), options.dry_run);
             notes.extend(push_notes::send(repo, &address, &ids, &listed, (&scan, dry_run), &mut said)?);
         }
     }
     let (name, urls) = (remote.name, remote.urls);
     Ok(Shared { version: 1, remote: name, urls, dry_run: options.dry_run, checkpoints: sent, notes, said })
-}
-
-/// Returns the search for secrets in what is sent.
-fn scan_of(options: &ShareOptions) -> Scan {
-    let hint = "'--no-scan' sends it as it is".to_owned();
-    Scan { is_on: !options.no_scan, undone: "nothing was sent", hint }
 }
 
 /// How many branches of the remote git is to find there as they are known here.
@@ -223,7 +213,7 @@ fn send_beside(
     };
     let tags = tags_of(repo, checkpoint)?;
     let mut said = Vec::new();
-    let scan = scan_of(options);
+    let scan = Scan::of_checkpoints(!options.no_scan);
     // A secret in the note is found before anything leaves.
     one.note = push_notes::send(repo, address, &[one.id], listed, (&scan, true), &mut said)?.pop();
     if one.is_new {
