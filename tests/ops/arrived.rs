@@ -154,12 +154,16 @@ fn a_small_change_stays_human_while_the_branch_is_there() {
 #[test]
 fn a_small_change_is_the_agents_if_the_forge_has_copied_its_commit() {
     let team = Team::of(&["dev"]);
-    sh(&team, "dev", "git switch -qc topic");
-    team.work("dev", "x", "version = 2");
+    sh(&team, "dev", "seq 20 >x; git add x; git commit -qm base; git push -q origin main; git switch -qc topic");
+    let work = "git checkpoint session prompt s-dev -q -m x; sed -i '3s/.*/version = 2/' x; git checkpoint session stop s-dev -q";
+    sh(&team, "dev", &format!("{work}; git commit -qam work"));
     sh(&team, "dev", "git push -q origin topic; git switch -q main");
-    forge(&team, &format!("{REBASE}; git commit -q --amend -m \"$(git log -1 --format=%s)\""));
+    // The file has other changes there, so that only the patch is the same.
+    let script = "sed -i '18s/.*/eighteen/' x; git commit -qam other; git cherry-pick origin/topic >../log
+        git commit -q --amend -m \"$(git log -1 --format=%s)\"";
+    forge(&team, script);
     sh(&team, "dev", &format!("git pull -q --ff-only origin main; {NEXT}"));
-    assert_eq!(lines(&team, "x"), (1, 1));
+    assert_eq!(lines(&team, "x"), (1, 20));
 }
 
 /// In another clone, a person has taken one of the files of an agent's commit, and typed the other one.

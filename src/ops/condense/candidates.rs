@@ -13,7 +13,7 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            set_aside::{Waiting, is_still_there, waiting},
+            set_aside::{Waiting, may_have_moved, waiting},
             step::{Step, are_here},
             steps::steps,
         },
@@ -33,7 +33,7 @@ use crate::{
         change::{Change, Status},
         checkpoint::{Checkpoint, Origin},
         head_move::When,
-        refname::{self, Base, ShadowName},
+        refname::{Base, ShadowName},
     },
 };
 
@@ -226,9 +226,7 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // Then the work has not moved here: a person, or an agent, may have typed a part of it, too.
-            let is_elsewhere = refname::is_settled(&self.tip.name) && !self.is_taken_back;
-            if !share.is_copy() && (is_elsewhere || is_still_there(repo, &self.tip, own)?) {
+            if !share.is_copy() && !may_have_moved(repo, &self.tip, self.is_taken_back, own)? {
                 continue;
             }
             // If the commit renames a file to this path, `change.before` is from the old path. The base has no file at this path.

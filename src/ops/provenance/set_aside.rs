@@ -65,13 +65,20 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
     Ok(newest_first(repo, tips))
 }
 
-/// Returns true if `tip` is of a live shadow of another worktree, which still has the file of `own`, one of its changes, as the shadow
-/// left it: the work has not moved, and a person may have typed a part of it somewhere else.
-pub(crate) fn is_still_there(repo: &Repo, tip: &Tip, own: &Change) -> Result<bool> {
+/// Returns true if a part of the work of the shadow `tip` may have moved here, so that one file with a part of `own`, one of its changes,
+/// is its work. Otherwise, a person or another session may have typed that part, and only a copy of all of it counts:
+/// - A commit has the work, and no reset has removed it from HEAD, which `is_reset` would say: it is on another branch.
+/// - The shadow is a live one of another worktree, which still has the file as the shadow left it.
+pub(crate) fn may_have_moved(repo: &Repo, tip: &Tip, is_reset: bool, own: &Change) -> Result<bool> {
+    if refname::is_settled(&tip.name) {
+        return Ok(is_reset);
+    }
     let name = if tip.archived { None } else { ShadowName::from_ref(&tip.name) };
     match (name.filter(|name| name.worktree != *repo.worktree_id()), own.after) {
-        (Some(name), Some(after)) => repo.has_other_worktree(name.worktree.as_ref(), own.path.as_bstr(), after.id),
-        _ => Ok(false),
+        (Some(name), Some(after)) => {
+            Ok(!repo.has_other_worktree(name.worktree.as_ref(), own.path.as_bstr(), after.id)?)
+        }
+        _ => Ok(true),
     }
 }
 
@@ -273,8 +280,6 @@ fn find_work(
     new: &mut NewObjects<'_>,
 ) -> Result<Option<Returned>> {
     let (repo, Waiting { tip, checkpoint, is_reset }) = (&context.repo, waiting);
-    // A commit has the work, and no reset has removed it from HEAD: it is on another branch.
-    let is_elsewhere = refname::is_settled(&tip.name) && !is_reset;
     let mut wanted = BTreeSet::new();
     for change in repo.diff_trees(base_tree(repo, checkpoint)?, checkpoint.tree_id)? {
         let path = change.path.as_bstr();
@@ -294,7 +299,7 @@ fn find_work(
         if !is_known
             && here.is_half()
             && share(repo, &change, last, now)?.is_any()
-            && (here.is_copy() || !is_elsewhere && !is_still_there(repo, tip, &change)?)
+            && (here.is_copy() || may_have_moved(repo, tip, *is_reset, &change)?)
         {
             wanted.insert(change.path);
         }
